@@ -7,7 +7,7 @@ export STUDY CORES
 BIN := .venv/bin
 PIP = $(BIN)/pip -qq --disable-pip-version-check
 
-.PHONY: setup study test types lab bench docs paper
+.PHONY: setup study test types lab bench docs
 
 study: setup  ## train what is missing, run the notebooks, write reports/$(STUDY)/index.html
 	$(BIN)/as2 study "$$STUDY" --cores "$$CORES"
@@ -29,12 +29,6 @@ bench: setup  ## the claims of speed, measured
 
 docs: work/docs/bin/mkdocs  ## the pages of docs/, in work/site
 	NO_MKDOCS_2_WARNING=1 work/docs/bin/mkdocs build --quiet
-
-paper:  ## article/as2lib.tex with the tables that `make study` left of wikiqa and selqa: work/paper/as2lib.pdf
-	@command -v pdflatex >/dev/null || { echo "expected pdflatex, found none: install a LaTeX distribution"; exit 1; }
-	@ls reports/wikiqa/tables/*.tex reports/selqa/tables/*.tex >/dev/null || { echo "make study STUDY=wikiqa and STUDY=selqa first"; exit 1; }
-	@mkdir -p work/paper
-	cd article && pdflatex -interaction=nonstopmode -halt-on-error -output-directory=../work/paper as2lib.tex >/dev/null
 
 work/docs/bin/mkdocs: docs/requirements.txt
 	@$(PYTHON) -m venv --clear work/docs

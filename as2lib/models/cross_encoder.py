@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -224,10 +223,7 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
         if not (may_be_new(tensor) and shape[0] in (1, CLASSES)):
             raise ValueError(f"{name}: {tensor}: expected shape {tuple(expected)}, got {tuple(shape)}")
         note(f"{name} scores with one label: a new classifier of two classes replaces {tensor}")
-    integers = _stored_as_integers(folder_of(name))
     for tensor, values in model.state_dict().items():
-        if values.is_floating_point() and any(tensor.endswith(stored) for stored in integers):
-            raise ValueError(f"{name}: {tensor}: expected floats, got integers: quantized weights, which are not read")
         if tensor in report["missing_keys"] and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
             raise ValueError(f"{name}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
@@ -237,16 +233,6 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
         tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
         raise ValueError(f"{name}: {tensor}: got a tensor that the configuration does not ask for")
     return for_ranking(model)
-
-
-def _stored_as_integers(folder: Path) -> set[str]:
-    """The tensors that a folder's files hold as integers of a few bits; transformers would read these as floats."""
-    names = set()
-    for path in folder.glob("*.safetensors"):
-        with safe_open(path, "pt") as stored:
-            kinds = {name: stored.get_slice(name).get_dtype() for name in stored.offset_keys()}
-        names |= {name for name, kind in kinds.items() if kind in ("I8", "U8", "I32")}
-    return names
 
 
 @contextmanager

@@ -148,35 +148,3 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
         shifted[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
         numpy.minimum.at(lowest, question[rows], shifted[rows])
     return shifted
-
-
-class SequentialReranker:
-    """The same policy over independent scorers, from the cheapest to the dearest: a lexical ranker first, MHS last.
-
-    scorers: functions of candidates that return a score each, higher is better.
-    Source: Cascade Transformer, section 3.2.  One encoder that shares its layers: `CascadeTransformer`.
-    """
-
-    def __init__(self, scorers: Sequence[Callable[[Any], Any]]):
-        self.scorers = list(scorers)
-
-    def rank(self, batch: Any, alpha: Ratios, question_index: Questions = None) -> Ranking | list[Ranking]:
-        """Rank candidates; each scorer is called once, with what those before it have left.
-
-        batch: what scorers take: columns by name (tensors, arrays or lists), a `datasets.Dataset`, or a list.  All else
-        is as in `rank_by_stages`.
-        """
-        count = len(next(iter(batch.values()), ())) if isinstance(batch, Mapping) else len(batch)
-
-        def score(stage: int, rows: numpy.ndarray) -> Any:
-            return self.scorers[stage](_select(batch, rows))
-
-        return rank_by_stages(score, len(self.scorers), count, alpha, question_index)
-
-
-def _select(batch: Any, rows: numpy.ndarray) -> Any:
-    if isinstance(batch, Mapping):
-        return {name: _select(values, rows) for name, values in batch.items()}
-    if hasattr(batch, "dtype"):
-        return batch[rows]
-    return batch.select(rows) if hasattr(batch, "select") else [batch[row] for row in rows]

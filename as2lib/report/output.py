@@ -99,6 +99,9 @@ class Report:
         cells = tables.formatted(item, self.labels, columns, digits)
         cells = cells.rename(columns=self._of_which_set(item, beside or pair_sets.published_set(self.study)))
         parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
+        names = item.index if item.index.name in ("run", "system") else item.get("run", item.get("system", []))
+        systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
+        self.tabled |= {systems[name].run: systems[name] for name in names if name in systems and systems[name].seeds}
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
         if keep and number:
@@ -106,7 +109,7 @@ class Report:
             item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
             Path(f"{file}.tex").write_text(tables.as_latex(cells, caption, name), encoding="utf-8")
             parts.append(_links(f"tables/{file.name}", "csv"))
-        return tables.styled(cells, " ".join([*parts, self._commands(item)]), name, folded, tables.best(item))
+        return tables.styled(cells, " ".join(parts), name, folded, tables.best(item))
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
@@ -236,26 +239,6 @@ class Report:
             return {}
         columns = [name for name in table if name == "published" or re.fullmatch(r"published (MAP|P@1|MRR)", str(name))]
         return {name: f"{name} ({place})" for name in columns}
-
-    def _commands(self, table: pandas.DataFrame) -> str:
-        """Where rows are systems, by name or label: the commands that make and score each, and its files."""
-        names = table.index if table.index.name in ("run", "system") else table.get("run", table.get("system", []))
-        systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
-        lines = ""
-        for system in filter(None, map(systems.get, dict.fromkeys(names))):
-            if system.seeds:
-                self.tabled[system.run] = system
-                run, study = system.runs(self.study)[0].name, self.study.study
-                commands = f"as2 fit {study} {run} --weights", f"as2 score {run} --study {study}"
-                lines += f"<dt>{escape(system.label)}</dt>"
-                lines += "".join(f"<dd><code>{command}</code></dd>" for command in commands)
-        index = ', <a href="runs/index.json">runs/index.json</a> their files' * bool(self.study.store.index)
-        text = (
-            "<p>The first command makes the row's first run anew, the second scores its test set. "
-            f'<a href="../../docs/scores.md">docs/scores.md</a> has what published runs score{index}.</p>'
-        )
-        summary = "<summary>commands and files of each row</summary>"
-        return f'<details class="made">{summary}{text}<dl>{lines}</dl></details>' if lines else ""
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name

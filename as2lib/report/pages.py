@@ -21,7 +21,7 @@ INDEX = "00_overview"  # the page that is also index.html
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
-CAPTION = re.compile(r"<caption>(.*?)\s*(<details.*</details>)?</caption>", re.DOTALL)
+CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 FOLDED = re.compile(r"<table[^>]*\bfolded\b")
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # that of this Python
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
@@ -133,14 +133,14 @@ def render(
 def framed(table: str) -> str:
     """A table's HTML with its caption above a box that scrolls; folded where `show` says so."""
     caption = CAPTION.search(table)
-    text, commands = caption[1], caption[2] or ""
+    text = caption[1]
     rows, title = table.count('<th class="row_heading'), re.search(r"<b>(Table [\d.]+)\.</b>", text)
     name = title[1] if title else "Table"
     grid = CAPTION.sub("", table, count=1).replace('<th class="row_heading', '<th scope="row" class="row_heading')
     box = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{grid}</div>'
     if FOLDED.search(grid):
         box = f'<details class="long"><summary>{name}: its {rows} rows</summary>{box}</details>'
-    return f'<div class="as2-table"><p>{text}</p>{box}{commands}</div>'
+    return f'<div class="as2-table"><p>{text}</p>{box}</div>'
 
 
 def other_studies(study: str, page: str) -> dict[str, str]:

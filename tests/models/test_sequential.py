@@ -6,17 +6,18 @@ from hypothesis import strategies as st
 
 from as2lib.metrics import cost, pruning
 from as2lib.metrics.replay import replay
-from as2lib.models.sequential import SequentialReranker, rank_by_stages
+from as2lib.models.sequential import rank_by_stages
 
 
-def reading(*columns):
-    """A reranker whose scorers each read a column of the batch."""
-    return SequentialReranker([lambda batch, name=name: batch[name] for name in columns])
+def ranked(columns, alpha, question=None):
+    """The ranking by stages that each read a column of scores."""
+    columns = [numpy.array(scores) for scores in columns.values()]
+    return rank_by_stages(lambda stage, rows: columns[stage][rows], len(columns), len(columns[0]), alpha, question)
 
 
 def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dropped_earlier():
     scores = {"cheap": [0.9, 0.1, 0.5, 0.7, 0.3], "dear": [0.2, 0.99, 0.8, 0.6, 0.95]}
-    ranking = reading("cheap", "dear").rank(scores, 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
+    ranking = ranked(scores, 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
     assert ranking.order.tolist() == [2, 3, 0, 4, 1]
     assert ranking.stage_scores.tolist() == [0.2, 0.1, 0.8, 0.6, 0.3]
     assert ranking.stages.tolist() == [1, 0, 1, 1, 0]
@@ -24,7 +25,7 @@ def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dr
     assert ranking.scores.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
     assert ranking.survivors == (5, 3)
     scores = {"a": [4, 3, 2, 1], "b": [1, 2, 9, 9], "c": [5, 5, 5, 5]}
-    assert reading("a", "b", "c").rank(scores, [0.25, 0.4]).order.tolist() == [1, 2, 0, 3]
+    assert ranked(scores, [0.25, 0.4]).order.tolist() == [1, 2, 0, 3]
 
 
 def test_the_floor_is_of_the_product_as_written():
@@ -45,14 +46,14 @@ def test_equal_logits_are_equal_probabilities_wherever_they_stand_and_none_rises
 
 
 def test_each_scorer_is_called_once_with_what_is_left():
-    seen = []
+    seen, lengths = [], numpy.array([1, 3, 2, 4])
 
-    def scorer(candidates):
-        seen.append(list(candidates))
-        return [len(text) for text in candidates]
+    def score(_, rows):
+        seen.append(rows.tolist())
+        return lengths[rows]
 
-    ranking = SequentialReranker([scorer, scorer]).rank(["a", "bbb", "cc", "dddd"], 0.5)
-    assert seen == [["a", "bbb", "cc", "dddd"], ["bbb", "dddd"]]
+    ranking = rank_by_stages(score, 2, 4, 0.5)
+    assert seen == [[0, 1, 2, 3], [1, 3]]
     assert ranking.order.tolist() == [3, 1, 2, 0]
 
 
@@ -64,7 +65,7 @@ def test_order_is_that_of_a_naive_loop_and_the_replay_of_stored_scores_agrees(da
     values = st.lists(st.integers(0, 3), min_size=len(question), max_size=len(question))  # many ties
     columns = {str(i): data.draw(values) for i in range(stages)}
     alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
-    rankings = reading(*columns).rank(columns, alpha, question)
+    rankings = ranked(columns, alpha, question)
     found = replay(question, numpy.zeros(len(question)), numpy.array(list(columns.values())).T, alpha)
     for name, ranking in zip(dict.fromkeys(question), rankings, strict=True):
         own = [row for row, other in enumerate(question) if other == name]

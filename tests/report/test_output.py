@@ -59,12 +59,6 @@ def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_i
     assert kept.exists()
 
 
-def test_each_row_of_systems_leads_to_its_commands(report):
-    for table in (systems(), systems().rename(report.labels).rename_axis("system")):
-        assert "as2 score student/electra/seed-0 --study tiny" in report.show(table, "3.1", "Systems.")._repr_html_()
-    assert "as2 score" not in report.show(systems().rename_axis("kind"), "3.2", "Kinds.")._repr_html_()
-
-
 def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
     table = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=["MHS − base"])
     html = report.show(figures.forest(table, "Differences", "points"), "3.1", "Ours & theirs.").data

@@ -42,13 +42,3 @@ for (const table of document.querySelectorAll(".as2-table table")) {
 
 // On a phone the contents wait for a click.
 if (matchMedia("(max-width: 63.99rem)").matches) document.getElementById("contents").open = false;
-
-for (const command of document.querySelectorAll(".made code")) {
-  const button = document.createElement("button");
-  button.textContent = "copy";
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(command.textContent);
-    button.textContent = "copied";
-  });
-  command.after(" ", button);
-}
