@@ -142,6 +142,10 @@ def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Se
         raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got {ranked}")
     if lacking := len(set(names) - set(run["query_id"])):
         note(f"{path}: {lacking} judged questions are not in it: counted as 0")
+    present = set(names) & set(run["query_id"])
+    ranked = int(pairs.loc[pairs["query_id"].isin(present), "relevance"].notna().sum())
+    if absent := int(judged["query_id"].isin(present).sum()) - ranked:
+        note(f"{path}: {absent} judged candidates are not in it: the correct ones count as never found")
     if unjudged := int(pairs["relevance"].isna().sum()):
         note(f"{path}: {unjudged} candidates have no judgement: incorrect")
     pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
@@ -152,13 +156,18 @@ def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Se
 
 def trec_table(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
     """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
+    read = []
     try:
-        rows = pd.DataFrame(parse(path))
+        for row in parse(path):
+            read.append(row)
     except (ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"{path}: expected a TREC file ({fields}), got {shorten(str(error))}") from None
+        got = shorten(str(error))
+        raise ValueError(f"{path}: row {len(read) + 1}: expected {fields} (TREC), got {got}") from None
+    rows = pd.DataFrame(read)
     if rows.empty or rows.isna().any(axis=None):
         raise ValueError(f"{path}: expected a TREC file ({fields}), got {'none' if rows.empty else 'nan'}")
     rows["query_id"] = rows["query_id"].str.removeprefix("\ufeff")  # a byte-order mark is no part of the first id
-    if rows.duplicated(["query_id", "doc_id"]).any():
-        raise ValueError(f"{path}: expected each candidate of a question once, got one twice")
+    if (twice := rows.duplicated(["query_id", "doc_id"])).any():
+        row = rows.index[twice][0]
+        raise ValueError(f"{path}: row {row + 1}: {' '.join(rows.loc[row, ['query_id', 'doc_id']])} stands there twice")
     return rows

@@ -48,15 +48,17 @@ class PairEncoder:
     max_length: tokens of a pair at most; past that the longer text is cut first, on the tokenizer's `truncation_side`.
     padding: the side on which a batch is padded, "left" or "right"; None where a model's scores depend on the padding
         wherever it is: then `by_length` puts pairs of one length together.
-    Threads may share an encoder.  Raises ValueError for a tokenizer that is not fast, or has no padding token.
+    Threads may share an encoder.  Raises ValueError for a tokenizer that is not fast, with neither of padding and end.
     """
 
     unit = "pair"
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
+        if getattr(tokenizer, "is_fast", False) and tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token  # as decoders are padded; the mask hides it
         if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
             got, name = type(tokenizer).__name__, getattr(tokenizer, "name_or_path", "")
-            expected = "expected a fast tokenizer with a padding token, from AutoTokenizer"
+            expected = "expected a fast tokenizer with a padding or an end token, from AutoTokenizer"
             raise ValueError(f"{name or 'tokenizer'}: {expected}; got {got}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
@@ -269,8 +271,8 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
 def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
-    Words are split as BERT does, at blanks and punctuation, each Chinese or Japanese character alone; they are numbered
-    by (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    Words are split as BERT does, at blanks and punctuation, each character of a script without blanks alone; they are
+    numbered by (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     """
     lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
     times_of = Counter(texts)  # a question stands before each of its candidates

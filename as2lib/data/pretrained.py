@@ -31,6 +31,8 @@ def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
     Python of its own, about which transformers would ask on standard input, or names a function of another's.
     """
     folder = folder_of(name)
+    if (folder / "adapter_config.json").exists():
+        raise ValueError(f"{name}: expected whole weights, got an adapter; merge it first (PeftModel.merge_and_unload)")
     try:
         read_config(folder)
         return auto.from_pretrained(folder, trust_remote_code=False, **options)

@@ -23,19 +23,23 @@ if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
-# Characters of scripts without blanks between words: kana and Chinese characters.
-_HAN = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+WORDS_HELD = 1 << 17  # words that spaCy keeps the text of, before it starts anew
+# Characters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters.
+_HAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_HAN += "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
 _PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
-    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); each character of Chinese and Japanese."""
+    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); each character of Chinese, Thai…"""
     texts, lines = list(texts), []
+    if len(_splitter().vocab) > WORDS_HELD:
+        _splitter.cache_clear()
     for text, document in zip(texts, _splitter().pipe(texts), strict=True):
         words = [token.lower_ for token in document if not token.is_space]
         if not text.isascii() and 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text)):
-            note("texts without blanks between their words (Chinese, Japanese) are split by character")
+            note("texts without blanks between their words (Chinese, Japanese, Thai) are split by character")
             words = [part for word in words for part in _PARTS.findall(word)]
         lines.append(words)
     return lines

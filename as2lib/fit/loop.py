@@ -40,7 +40,7 @@ from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
 from as2lib.paths import expanded, let_read
 from as2lib.precision import computing_on
-from as2lib.score import autocast, score
+from as2lib.score import autocast, log_odds, score
 
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
@@ -154,6 +154,8 @@ def train(
     if not isinstance(teachers, list | tuple):
         raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
     pairs, dev = _pairs(pairs, teachers), _that_tells(dev)
+    if patience is not None and dev is None:
+        raise ValueError("patience: expected a dev set with correct and incorrect candidates of a question, got none")
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
     objectives.check(loss, len(teachers))
@@ -318,8 +320,8 @@ def _said(entry: Entry) -> str:
 
 
 def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str, progress: bool) -> Entry:
-    scores = score(model, dev, encoder, precision, progress=progress).score
-    metrics = summary(dev["question_id"][:], dev["label"][:], scores, "mixed")
+    odds = log_odds(score(model, dev, encoder, precision, progress=progress).logits)  # probabilities tie at 1
+    metrics = summary(dev["question_id"][:], dev["label"][:], odds, "mixed")
     return {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
 
 

@@ -3,6 +3,7 @@
 b pairs · c = 2 classes
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -62,6 +63,11 @@ def load(name: str | Path) -> PreTrainedModel:
     where a model has more than two labels.
     """
     config = _with_labels(name)
+    prompts = folder_of(name) / "config_sentence_transformers.json"
+    if prompts.exists() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+        raise ValueError(
+            f"{name}: expected no saved prompt, got one; remove {prompts.name}, and put it in front yourself"
+        )
     if config.num_labels > CLASSES:
         raise ValueError(f"{name}: expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}")
     return _open(name, config)

@@ -299,3 +299,8 @@ def test_a_callback_sees_each_entry_and_may_end_the_fit():
 
     assert fit(callbacks=[after_four]).facts["steps"] == 4
     assert steps == [2, 4]
+
+
+def test_patience_without_a_dev_set_is_refused():
+    with pytest.raises(ValueError, match="patience"):
+        fit(dev=None, patience=2)

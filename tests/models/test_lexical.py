@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from datasets import Dataset
 
+from as2lib.data import words
 from as2lib.metrics.ranking import summary
 from as2lib.models import lexical
 
@@ -69,3 +70,14 @@ def test_chance_equals_the_mean_over_every_order(labels):
     expected = lexical.expected_random(make_pairs("q" * n, label=list(labels)))
     for name, value in pd.DataFrame(orders).mean().items():
         assert expected[name] == pytest.approx(value, abs=1e-12)
+
+
+def test_words_of_other_texts_are_not_kept_for_ever(monkeypatch):
+    monkeypatch.setattr(words, "WORDS_HELD", 1000)
+    for call in range(60):
+        words.words_of([f"order x{call}y{i}" for i in range(100)])
+    assert len(words._splitter().vocab) < 2000
+
+
+def test_words_of_thai_are_its_characters():
+    assert words.words_of(["กขค ง"]) == [["ก", "ข", "ค", "ง"]]
