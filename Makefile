@@ -40,6 +40,8 @@ setup: .venv/ready
 .venv/ready: requirements.lock requirements.cuda.lock pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null || { echo "expected Python 3.11 to 3.13, found none: install one, or make … PYTHON=…"; exit 1; }
 	@echo "setting up .venv (once, a few minutes)"
+	@if [ -L .venv ] || { [ -e .venv ] && [ ! -e .venv/torch.lock ]; }; then \
+		echo "expected no .venv, or the one that make set up, got another: move it away, or rm -r .venv"; exit 1; fi
 	@$(PYTHON) -m venv --clear .venv
 	@sed -n '/^torch==/,/[^\\]$$/p' requirements.lock > .venv/torch.lock
 	@$(PIP) download --no-deps -d .venv/wheels "$$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' .venv/torch.lock)"

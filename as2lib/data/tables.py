@@ -33,8 +33,6 @@ from as2lib.metrics.questions import Questions, require_together
 
 BLOCK = 1 << 28  # bytes that Arrow parses at once: no row may be longer
 
-LARGE, PACKED = 256_000_000, 100  # bytes that any Parquet file may hold, and how many times its own beyond
-
 
 class Table(NamedTuple):
     """Unchecked pairs under our names, every column text.  name: what errors call it.  numbers: of its rows, from 1."""
@@ -241,18 +239,6 @@ def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int]) -
 # ---------------------------------------------------------------- files
 
 
-def _unpacked(path: Path) -> pa.Table:
-    """A Parquet file.  Raises ValueError where a few bytes stand for more than memory may hold: texts shrink less."""
-    file, batches, size = parquet.ParquetFile(path), [], 0
-    for batch in file.iter_batches():
-        batches.append(batch)
-        size += batch.nbytes
-        if size > max(LARGE, PACKED * path.stat().st_size):
-            got = f"{path.stat().st_size:,} bytes that hold over {size:,}"
-            raise ValueError(f"{path.name}: expected texts, which pack to a {PACKED}th at best, got {got}")
-    return pa.Table.from_batches(batches, file.schema_arrow)
-
-
 def read(path: Path, labelled: bool) -> Table:
     """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked.
 
@@ -269,7 +255,7 @@ def content_of(path: Path) -> pa.Table | list[Any]:
     """
     try:
         if path.suffix.lower() == ".parquet":
-            return _unpacked(path)
+            return parquet.read_table(path)
         return list(_json_lines(path)) if path.suffix.lower() == ".jsonl" else _delimited(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None

@@ -6,7 +6,6 @@ import socket
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from as2lib import Ranker, hub
 from as2lib.data.encode import load_encoder
@@ -86,13 +85,6 @@ def test_a_folder_without_its_weights_is_not_whole(model, lacks):
         require_whole(model)
 
 
-def int8(folder):
-    weights = load_file(folder / "model.safetensors")
-    wide = {name: (127 * values).to(torch.int8) if values.ndim == 2 else values for name, values in weights.items()}
-    save_file(wide, folder / "model.safetensors", metadata={"format": "pt"})
-    edit(folder / "config.json", quantization_config={"quant_method": "mine"})
-
-
 class Code:
     def __reduce__(self):
         return os.mkdir, ("mark",)
@@ -104,7 +96,6 @@ def pickled(folder):
 
 
 HOSTILE = {
-    "expected floats, got integers": int8,
     "a pickle that holds code, which is never run": pickled,
     "'org/repo:attention', code": lambda folder: edit(folder / "config.json", attn_implementation="org/repo:attention"),
 }
