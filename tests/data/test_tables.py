@@ -11,7 +11,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from as2lib.data import load_pairs, load_unlabelled, tables
+from as2lib.data import load_pairs, load_unlabelled
 from as2lib.data.columns import NoLabels
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
@@ -306,13 +306,3 @@ def test_splits_in_memory_are_asked_for_by_name():
     for source, split in (({"train": DICTS}, "test"), (DICTS, "dev")):
         with pytest.raises(ValueError):
             load_pairs(source, split)
-
-
-def test_a_parquet_file_that_holds_far_more_than_it_weighs_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "LARGE", 1_000_000)
-    rows = {
-        name: [value] * 20_000 for name, value in zip(COLUMNS, ("q", "where is it" * 9, "here" * 9, 1), strict=True)
-    }
-    pq.write_table(pa.table(rows), tmp_path / "my.parquet")
-    with pytest.raises(ValueError, match=r"^my.parquet: expected texts, [^\n]*$"):
-        load_pairs(tmp_path / "my.parquet")
