@@ -214,16 +214,20 @@ def train(
     teacher: Annotated[list[str] | None, typer.Option(help="any reranker; of several each has a head")] = None,
     loss: Annotated[str | None, typer.Option(help="ce, ranknet, listwise_kl, kd, … or my.module:function")] = None,
     teacher_scores: Annotated[list[str] | None, typer.Option(help="a table of what a teacher said")] = None,
-    alpha: Annotated[float | None, typer.Option(help="weight of the labels beside teachers (default: 0.5)")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(min=0, max=1, help="weight of the labels beside teachers (default: 0.5)")
+    ] = None,
     tau: Annotated[float | None, typer.Option(help="temperature of distillation (default: 3)")] = None,
-    epochs: Annotated[int | None, typer.Option(help="passes over the pairs (default: 3)")] = None,
-    steps: Annotated[int | None, typer.Option(help="batches, instead of epochs")] = None,
-    evaluate_every: Annotated[int | None, typer.Option(help="steps between looks at dev (default: a tenth)")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="4e-5; from nothing: 5e-4")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="pairs in a batch (default: 32)")] = None,
-    max_length: Annotated[int | None, typer.Option(help="tokens; default: what holds 99 %")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="passes over the pairs (default: 3)")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="batches, instead of epochs")] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(min=1, help="steps between looks at dev; default: a tenth")
+    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(min=1e-12, help="4e-5; from nothing: 5e-4")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="pairs in a batch (default: 32)")] = None,
+    max_length: Annotated[int | None, typer.Option(min=5, help="tokens; default: what holds 99 %")] = None,
     allow_shared_questions: Annotated[bool, typer.Option("--allow-shared-questions", help="with dev or test")] = False,
-    seed: Annotated[int, typer.Option(help="of the fit, and of the split of a single file")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the fit, and of the split of a single file")] = 0,
     precision: Precision = "float32",
     study: OfStudy = "sample",
 ) -> None:

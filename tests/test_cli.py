@@ -54,7 +54,7 @@ def refused(capsys, *arguments: str) -> str:
         ("train bad.tsv --model model --out new", "bad.tsv, row 90"),
         ("train my.tsv --out model", "model"),
         ("export model model --to onnx", "model"),
-        ("train my.tsv --out x --learning-rate nan", "learning-rate"),
+        ("train my.tsv --out x --learning-rate 0", "learning-rate"),
         ("train my.tsv --out x --alpha 1.5", "--alpha"),
         ("train my.tsv --out x --steps 3 --epochs 1", "steps"),
         ("train my.tsv --out x --model model --teacher encoder", "encoder"),  # which has no classifier

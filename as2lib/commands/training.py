@@ -12,7 +12,7 @@ from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
 from as2lib.commands.output import require_free
 from as2lib.data import sets
 from as2lib.data.teacher_scores import TeacherScores
-from as2lib.fit import numbers, objectives
+from as2lib.fit import objectives
 from as2lib.locks import lock
 from as2lib.paths import expanded, params_folder, whole_folder, work_folder
 
@@ -48,7 +48,8 @@ def train(
         None: its default.
     """
     settings = {name: value for name, value in settings.items() if value is not None}
-    numbers.require("--", learning_rate=learning_rate, max_length=max_length, **settings)
+    if {"epochs", "steps"} <= settings.keys():
+        raise ValueError("--steps: expected steps or epochs, got both")
     require_free(out)
     check_source(source)
     encoder_name = starting_encoder(model)

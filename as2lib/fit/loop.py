@@ -29,7 +29,7 @@ from as2lib.data.pairs import (
 )
 from as2lib.data.sets import bar, is_watched, note
 from as2lib.data.words import WordEncoder
-from as2lib.fit import checkpoint, numbers, objectives
+from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
@@ -148,7 +148,14 @@ def train(
     the checkpoint of another fit.
     """
     arguments = dict(locals())
-    numbers.require(**arguments)
+    above_0 = {"epochs": epochs, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate, "tau": tau}
+    for name, value in above_0.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"{name}: expected a number above 0, got {value!r}")
+    if steps and epochs:
+        raise ValueError(f"steps: expected steps or epochs, got {steps} and {epochs}")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha: expected 0 to 1, got {alpha!r}")
     asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     progress = is_watched() if progress is None else progress
     if not isinstance(teachers, list | tuple):

@@ -44,7 +44,6 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
     total = D(f_s, mean_i f_i)
 
     student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
-    Raises ValueError where the shapes do not fit, there is no teacher, or a value lies outside [0, 1].
     Source: GOVERN, section 3.1.1, the prose of eq. 3.  The majority alone: `govern`.
     """
     student, teachers = _read(student, teachers)
@@ -57,7 +56,7 @@ def govern(student: Tensor, teachers: Tensor) -> Vote:
     o_i = sign(f_i - f_s),  V = sign(sum_i o_i),  total = mean of D(f_s, f_i) over the teachers with o_i = V;
     over all teachers where V = 0
 
-    Arguments and errors as in `mean_ensemble`.
+    Arguments as in `mean_ensemble`.
     Source: GOVERN, section 3.1.1, the prose of eq. 7-15; that all teach where the vote is drawn is ours.
     With labels: `govern_ca`.
     """
@@ -77,12 +76,12 @@ def govern_ca(student: Tensor, teachers: Tensor, labels: Tensor) -> Agreement:
     w_i = (1 - exp(CE_i) / sum over j in S of exp(CE_j)) / (|S| - 1), and 1 where |S| = 1
     CE_i: the cross entropy of f_i, clamped to [1e-6, 1 - 1e-6], against y
 
-    student, teachers: as in `mean_ensemble`, and its errors.  labels: (b,) integers, 0 or 1, else ValueError.
+    student, teachers: as in `mean_ensemble`.  labels: (b,) integers, 0 or 1.
     Source: GOVERN, section 3.2, the prose of eq. 20-25, with the weights of Zhang et al. 2022; the label alone where S
     is empty is ours.  All teachers, whatever their side: `ca_mkd`.
     """
     student, teachers = _read(student, teachers)
-    y = _targets(labels, student)
+    y = labels.to(student.dtype)
     follow = _orientation(student, teachers) == (y - student.detach()).sign().unsqueeze(1)  # (b, n)
     alone = ~follow.any(dim=1)  # (b,)
     taught = (_weights(teachers, y, follow) * _distance(student, teachers)).sum(dim=1)
@@ -96,12 +95,12 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
     total = weight * hard + soft,  soft = sum over all teachers of w_i * D(f_s, f_i),
     w_i as in `govern_ca` with S = all,  hard = the cross entropy of the student against y
 
-    Arguments and errors as in `govern_ca`.  weight: of the label's part; 0 gives a loss that differs from `govern_ca`
+    Arguments as in `govern_ca`.  weight: of the label's part; 0 gives a loss that differs from `govern_ca`
     in whom it follows alone.
     Source: Zhang et al. 2022, without its loss on features, as GOVERN, section 4.4, compares with it.
     """
     student, teachers = _read(student, teachers)
-    y = _targets(labels, student)
+    y = labels.to(student.dtype)
     everyone = torch.ones_like(teachers, dtype=torch.bool)
     soft = (_weights(teachers, y, everyone) * _distance(student, teachers)).sum(dim=1).mean()
     hard = F.binary_cross_entropy(student, y)
@@ -127,24 +126,6 @@ def _weights(teachers: Tensor, y: Tensor, follow: Tensor) -> Tensor:
 
 
 def _read(student: Tensor, teachers: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in float32 or wider, checked; the teachers without gradient."""
-    if student.dim() != 1 or teachers.dim() != 2 or len(student) != len(teachers) or not len(student):
-        shapes = f"{tuple(student.shape)} and {tuple(teachers.shape)}"
-        raise ValueError(f"expected student (b,) and teachers (b, n) with one b, not 0; got {shapes}")
-    if teachers.shape[1] == 0:
-        raise ValueError("teachers: expected at least one teacher, got none")
+    """Both in float32 or wider; the teachers without gradient."""
     wide = torch.promote_types(torch.promote_types(student.dtype, teachers.dtype), torch.float32)
-    student, teachers = student.to(wide), teachers.detach().to(wide)
-    for name, values in (("student", student), ("teachers", teachers)):
-        valid = (values >= 0) & (values <= 1)
-        if not valid.all():
-            raise ValueError(f"{name} must be probabilities in [0, 1]; got {values[~valid][0].item():g}")
-    return student, teachers
-
-
-def _targets(labels: Tensor, student: Tensor) -> Tensor:
-    if labels.shape != student.shape:
-        raise ValueError(f"labels must have shape {tuple(student.shape)}, one a pair; got {tuple(labels.shape)}")
-    if labels.is_floating_point() or not ((labels == 0) | (labels == 1)).all():
-        raise ValueError(f"labels must be integers, 0 or 1; got {labels.dtype}, {labels.unique().tolist()[:5]}")
-    return labels.to(student.dtype)
+    return student.to(wide), teachers.detach().to(wide)

@@ -22,7 +22,6 @@ def listwise_kl(scores: Tensor, labels: Tensor, mask: Tensor) -> Listwise:
 
     scores: (q, n) floats.  labels: (q, n), 0 or 1.  mask: (q, n), true at candidates; what else is there is ignored.
     A question without a correct candidate contributes nothing and is not counted; without any other the total is 0.
-    Raises ValueError where the shapes differ.
     Source: Cosinet, section 4.2, after Bian et al. 2017.  One pair at a time: `bce`; pairs of candidates: `ranknet`.
     """
     scores, correct = read_lists(scores, labels, mask)
@@ -41,23 +40,13 @@ def bce(scores: Tensor, labels: Tensor) -> Listwise:
     total = −mean over pairs of log σ(score) where the label is 1, log σ(−score) where it is 0
 
     scores: (b,) floats.  labels: (b,), 0 or 1.
-    Raises ValueError where the shapes differ or there is no pair.
     Source: Cosinet, section 5.4.  A question's candidates together: `listwise_kl`.
     """
-    if scores.shape != labels.shape or scores.dim() != 1 or not len(scores):
-        shapes = f"{tuple(scores.shape)}, {tuple(labels.shape)}"
-        raise ValueError(f"expected scores and labels of one shape (b,), b from 1; got {shapes}")
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     return Listwise(functional.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype)))
 
 
 def read_lists(scores: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores in float32 or wider, 0 beyond the mask, and which candidates are correct: (q, n) each.
-
-    Raises ValueError where the shapes are not one (q, n).
-    """
-    if not scores.shape == labels.shape == mask.shape or scores.dim() != 2:
-        shapes = ", ".join(str(tuple(tensor.shape)) for tensor in (scores, labels, mask))
-        raise ValueError(f"expected scores, labels and mask of one shape (q, n); got {shapes}")
+    """The scores in float32 or wider, 0 beyond the mask, and which candidates are correct: (q, n) each."""
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     return scores.masked_fill(~mask.bool(), 0.0), (labels == 1) & mask.bool()

@@ -27,7 +27,7 @@ def ranknet(scores: Tensor, labels: Tensor, mask: Tensor) -> Pairwise:
     total = mean over pairs (i correct, j incorrect) of −log σ(score_i − score_j)
 
     scores: (q, n) floats.  labels: (q, n), 0 or 1.  mask: (q, n), true at candidates; what else is there is ignored.
-    Returns `total` and `pairs`.  Raises ValueError where the shapes differ.
+    Returns `total` and `pairs`.
     Source: Burges et al. 2005.  From a teacher's scores: `margin_mse`; a question's whole list: `listwise.listwise_kl`.
     """
     scores, correct = read_lists(scores, labels, mask)
@@ -40,7 +40,7 @@ def margin_mse(scores: Tensor, teacher_scores: Tensor, labels: Tensor, mask: Ten
     total = mean over pairs (i correct, j incorrect) of ((score_i − score_j) − (teacher_i − teacher_j))²
 
     scores, teacher_scores: (q, n) floats, on any scale, as long as it is one.  labels, mask: as in `ranknet`.
-    Returns `total` and `pairs`; the teacher gets no gradient.  Raises ValueError where the shapes differ.
+    Returns `total` and `pairs`; the teacher gets no gradient.
     Source: Hofstätter et al. 2020.
     """
     teacher_scores, _ = read_lists(teacher_scores.detach(), labels, mask)

@@ -17,18 +17,14 @@ from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
-BACKBONES = ("electra", "bert", "roberta", "albert", "deberta-v2", "mpnet")
-WITH_POOLER = ("bert", "roberta", "albert", "mpnet")  # whose encoders come with one unless told otherwise
-HEAD_ONLY = ("pooler.",)
-# Parts of ALBERT's and DeBERTa-v2's encoders that stand before or beside the first layer.
-BODY_ONLY = ("encoder.embedding_hidden_mapping_in.", "encoder.conv.")
+BACKBONES = ("electra", "bert", "roberta", "mpnet")
+WITH_POOLER = ("bert", "roberta", "mpnet")  # whose encoders come with one unless told otherwise
 
 
 class MHSConfig(BackboneConfig):
     """The shape B_body kH_h of a multiple-heads student.
 
-    body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier. ALBERT's
-        layers are one layer's weights again and again: here the body has them once, and each head once.
+    body: layers shared by the heads.  heads: how many; each has the backbone's other layers and a classifier.
     combine: of the heads' scores, "probability" or "logit": see `combine`.
     reads: what a head's classifier reads, the "first" token as in the paper, or the "mean" of all real tokens.
     """
@@ -44,8 +40,6 @@ class MHSConfig(BackboneConfig):
         family, depth = self.backbone.get("model_type"), self.num_hidden_layers
         if family not in BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
-        if (groups := self.backbone.get("num_hidden_groups", 1)) != 1:
-            raise ValueError(f"backbone: expected ALBERT with one group of layers, got num_hidden_groups {groups}")
         if not 1 <= self.body < depth:
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
@@ -55,10 +49,7 @@ class MHSConfig(BackboneConfig):
 
     def part(self, layers: range) -> PretrainedConfig:
         """The backbone's configuration with some of its layers, counted from 0."""
-        changes = {"num_hidden_layers": len(layers), "num_labels": CLASSES}
-        if layers.start > 0 and "conv_kernel_size" in self.backbone:
-            changes["conv_kernel_size"] = 0  # DeBERTa-v2's convolution stands beside its first layer alone
-        return self.encoder_config(**changes)
+        return self.encoder_config(num_hidden_layers=len(layers), num_labels=CLASSES)
 
 
 @dataclass
@@ -70,17 +61,6 @@ class MHSOutput(ModelOutput):
     head_logits: Tensor | None = None
 
 
-class FirstTokenPooler(nn.Module):
-    """ALBERT's pooler, whose two parts its model keeps apart."""
-
-    def __init__(self, dense: nn.Linear):
-        super().__init__()
-        self.dense = dense
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        return torch.tanh(self.dense(hidden[:, 0]))  # (b, n, d) → (b, d)
-
-
 class RankingHead(nn.Module):
     """The backbone's last layers, which end in the one token that its classifier reads, and that classifier."""
 
@@ -88,13 +68,11 @@ class RankingHead(nn.Module):
         super().__init__()
         whole = AutoModelForSequenceClassification.from_config(config)
         encoder = whole.base_model.encoder
-        if config.model_type == "albert":
-            encoder.embedding_hidden_mapping_in = nn.Identity()  # the body has applied it
         if reads == "mean":
             self.encoder = mean.read_mean(encoder)
         else:
             self.encoder = first_token.reading_encoder(encoder, config.model_type)
-        self.pooler = _pooler(whole)
+        self.pooler = getattr(whole.base_model, "pooler", None)  # where the classifier is a linear layer alone
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
         self.classifier = whole.classifier
         in_float32(self.classifier.modules())
@@ -149,11 +127,12 @@ class MHSForSequenceClassification(PreTrainedModel):
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model
         student = cls(MHSConfig(backbone.config, body, heads, combine, reads))
-        student.body.load_state_dict(_layers(backbone.base_model, range(body), HEAD_ONLY))
+        weights = _layers(backbone.base_model, range(body))
+        student.body.load_state_dict({name: weights[name] for name in student.body.state_dict()})
         whole_head = nn.Module()
         whole_head.encoder, whole_head.classifier = backbone.base_model.encoder, backbone.classifier
-        whole_head.pooler = _pooler(backbone)
-        weights = _layers(whole_head, range(body, student.config.num_hidden_layers), BODY_ONLY)
+        whole_head.pooler = getattr(backbone.base_model, "pooler", None)
+        weights = _layers(whole_head, range(body, student.config.num_hidden_layers))
         for head in student.heads:
             head.load_state_dict(weights)
         if perturb:
@@ -199,10 +178,7 @@ class MHSForSequenceClassification(PreTrainedModel):
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
-        if self.body.config.model_type == "deberta-v2":  # its encoder makes of (b, n) what it needs
-            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        else:
-            mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
+        mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
         head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
         loss = None
         if labels is not None:
@@ -223,14 +199,7 @@ def combine(head_logits: Tensor, how: str) -> Tensor:
     return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - math.log(k)
 
 
-def _pooler(classifier: PreTrainedModel) -> nn.Module | None:
-    """What makes one vector of the tokens before a linear classifier; None where the classifier does so itself."""
-    owner = classifier if hasattr(classifier, "pooler") else classifier.base_model
-    pooler = getattr(owner, "pooler", None)
-    return FirstTokenPooler(pooler) if isinstance(pooler, nn.Linear) else pooler
-
-
-def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[str, Tensor]:
+def _layers(module: nn.Module, layers: range) -> dict[str, Tensor]:
     """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
     weights, prefix = {}, "encoder.layer."
     for name, value in module.state_dict().items():
@@ -239,8 +208,7 @@ def _layers(module: nn.Module, layers: range, without: tuple[str, ...]) -> dict[
             if int(index) not in layers:
                 continue
             name = f"{prefix}{int(index) - layers.start}.{rest}"
-        if not name.startswith(without):
-            weights[name] = value
+        weights[name] = value
     return weights
 
 

@@ -87,25 +87,13 @@ def test_teachers_take_turns_from_the_first_on(logits):
         assert round_robin(step, logits[1][:, :1]).equal(logits[1][:, 0])
 
 
-@pytest.mark.parametrize("wrong", [lambda teachers: teachers[:, 0], lambda teachers: teachers[:, :0]])
-def test_several_teachers_have_a_dimension_and_are_one_at_least(logits, wrong):
-    heads, teachers, labels = logits
-    for arguments in ((0, wrong(teachers)), (-1, teachers)):
-        with pytest.raises(ValueError, match="a step from 0 and teacher_logits"):
-            round_robin(*arguments)
-    for arguments in ((heads[:, 0], wrong(teachers)), (heads, teachers)):
-        with pytest.raises(ValueError, match=r"student_logits \(b, c\) and teacher_logits \(b, k, c\)"):
-            kd_sum(*arguments, labels, 0.5, 3)
-
-
-def test_teachers_get_no_gradient_and_what_does_not_fit_is_refused(logits):
+def test_teachers_get_no_gradient_and_are_one_a_head(logits):
     heads, teachers, labels = (value.clone() for value in logits)
     heads.requires_grad_()
     teachers.requires_grad_()
     per_head(heads, teachers, labels, 0.5, 3).total.backward()
     assert teachers.grad is None
     assert heads.grad.abs().sum() > 0
-    arguments = {"head_logits": heads, "teacher_logits": teachers, "labels": labels, "alpha": 0.5, "tau": 3}
-    for change in ({"teacher_logits": teachers[:, :2]}, {"labels": labels[:, None]}, {"tau": 0}, {"alpha": 1.1}):
-        with pytest.raises(ValueError):
-            per_head(**arguments | change)
+    for others in (teachers[:, :2], teachers[:, :1]):
+        with pytest.raises(ValueError, match="a teacher a head"):
+            per_head(heads, others, labels, 0.5, 3)

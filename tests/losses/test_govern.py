@@ -87,19 +87,10 @@ def test_every_loss_equals_a_naive_loop(batch):
     assert mean_ensemble(student, teachers).total.item() == pytest.approx(sum(mean) / len(mean), abs=1e-9)
 
 
-def test_teachers_get_no_gradient_and_what_does_not_fit_is_refused():
+def test_teachers_get_no_gradient():
     student, teachers, labels = tensors([0.4], [[0.9, 0.2]], [1])
     teachers.requires_grad_()
     student.requires_grad_()
     for loss, more in ((mean_ensemble, ()), (govern, ()), (govern_ca, (labels,)), (ca_mkd, (labels,))):
         loss(student, teachers, *more).total.backward()
     assert teachers.grad is None
-    for wrong in (
-        ([0.5], [[1.5]], [0]),
-        ([math.nan], [[0.5]], [0]),
-        ([0.5, 0.5], [[0.5]], [0, 0]),
-        ([0.5], [[0.5]], [2]),
-    ):
-        for loss in (govern_ca, ca_mkd):
-            with pytest.raises(ValueError):
-                loss(*tensors(*wrong))
