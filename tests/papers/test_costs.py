@@ -32,8 +32,13 @@ ENCODERS = [("electra", 16), ("electra", 12), ("albert", 16), ("albert", 8)]
 ENCODERS += [(family, 16) for family in ("bert", "mpnet", "roberta")]
 
 
-@pytest.mark.parametrize(("family", "width"), ENCODERS)
-@pytest.mark.parametrize("shape", [{}, {"every_token": True}, {"body": 2, "heads": 3}, {"body": 1, "heads": 2}])
+SHAPES = [{}, {"every_token": True}, {"body": 2, "heads": 3}, {"body": 1, "heads": 2}]
+CASES = [
+    (*encoder, shape) for encoder in ENCODERS for shape in SHAPES if not ("albert" in encoder and "heads" in shape)
+]
+
+
+@pytest.mark.parametrize(("family", "width", "shape"), CASES)
 def test_the_formula_of_a_pair_is_what_a_model_of_its_sizes_computes(family, width, shape):
     fields = SIZES | {"model_type": family} | ({"embedding_size": width} if family in ("electra", "albert") else {})
     with torch.device("meta"):
