@@ -1,13 +1,14 @@
-"""The losses by their names, each registered at the function that reads a batch for it; knows no model.
+"""The losses by their names: which function of `as2lib.losses`, and what of a batch it reads; knows no model.
 
 Importing this brings in no torch: a wrong name is refused, and a study planned, at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from as2lib import losses, plugins
+from as2lib import plugins
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,8 +21,68 @@ NONE, ONE, SEVERAL = "no teacher", "one teacher", "one teacher or more"
 
 
 @dataclass(frozen=True)
+class Loss:
+    """A loss that a fit can ask for by its name.
+
+    function: its module in `as2lib.losses` and its name there; or one's own.
+    reads: its arguments, properties of `Batch`.  teachers: from how many it learns.
+    balanced: whether alpha, the labels' weight, and tau balance labels and teachers.  fixed: its other arguments.
+    """
+
+    function: str | Callable[..., Any]
+    reads: str
+    teachers: str = NONE
+    balanced: bool = False
+    fixed: Mapping[str, Any] | None = None
+
+    @property
+    def labels(self) -> bool:
+        """Whether it reads labels."""
+        return "labels" in self.reads
+
+    @property
+    def unit(self) -> str:
+        """What stays together in a batch, "pair" or "question"."""
+        return "question" if "by_question" in self.reads else "pair"
+
+    @property
+    def heads(self) -> bool:
+        """Whether a model learns by it with a head for each teacher."""
+        return "heads" in self.reads and self.teachers != NONE
+
+    def takes(self, teachers: int) -> bool:
+        """Whether it learns from so many teachers."""
+        return {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}[self.teachers]
+
+
+LISTS = "scores_by_question labels_by_question mask_by_question"
+LOSSES = {
+    "ce": Loss("distillation.cross_entropy", "logits labels"),
+    "ce_per_head": Loss("distillation.cross_entropy_per_head", "heads labels"),
+    "bce": Loss("listwise.bce", "scores labels"),
+    "listwise_kl": Loss("listwise.listwise_kl", LISTS),
+    "ranknet": Loss("pairwise.ranknet", LISTS),
+    "kd": Loss("distillation.kd", "logits first_teacher labels", ONE, balanced=True),
+    "kd_sum": Loss("multi_teacher.kd_sum", "logits teachers labels", SEVERAL, balanced=True),
+    "kd_round_robin": Loss("distillation.kd", "logits teacher_in_turn labels", SEVERAL, balanced=True),
+    "per_head": Loss("distillation.per_head", "heads teachers labels", SEVERAL, balanced=True),
+    "margin_mse": Loss("pairwise.margin_mse", LISTS.replace(" ", " teachers_by_question ", 1), SEVERAL),
+    "mean_ensemble": Loss("govern.mean_ensemble", "probability of_teachers", SEVERAL),
+    "govern": Loss("govern.govern", "probability of_teachers", SEVERAL),
+    "govern_ca": Loss("govern.govern_ca", "probability of_teachers labels", SEVERAL),
+    "ca_mkd": Loss("govern.ca_mkd", "probability of_teachers labels", SEVERAL),
+    "ca_mkd_without_ce": Loss("govern.ca_mkd", "probability of_teachers labels", SEVERAL, fixed={"weight": 0.0}),
+    "teacher_a_head": Loss("govern.teacher_a_head", "of_heads of_teachers", SEVERAL),
+    "govern_a_head": Loss("govern.govern_a_head", "of_heads of_teachers", SEVERAL),
+}
+
+
+@dataclass(frozen=True)
 class Batch:
-    """What losses read: a model's output, a batch's targets (see `objective`), and the step."""
+    """What losses read: a model's output, a batch's targets (see `objective`), and the step.
+
+    Scores are log odds; `probability`, `of_heads` and `of_teachers` are P(correct).
+    """
 
     output: Any
     targets: Targets
@@ -50,56 +111,53 @@ class Batch:
         return self.targets["teacher_logits"]
 
     @property
-    def probabilities(self) -> "tuple[Tensor, Tensor]":
-        """P(correct) of the student, (b,), and of its teachers, (b, k)."""
-        return probability(self.logits), probability(self.teachers)
+    def first_teacher(self) -> "Tensor":  # (b, c)
+        return self.teachers[:, 0]
 
     @property
-    def lists(self) -> "dict[str, Tensor]":
-        """The student's `scores`, the `labels` and the `mask` of candidates, (q, n) each, a row a question."""
-        labels, mask = self.by_question(self.labels)
-        return {"scores": self.by_question(margin(self.logits))[0], "labels": labels, "mask": mask}
+    def teacher_in_turn(self) -> "Tensor":  # (b, c)
+        from as2lib.losses.multi_teacher import round_robin
 
-    def by_question(self, values: "Tensor") -> "tuple[Tensor, Tensor]":
-        """Values of pairs, (b,), as a row a question, (q, n), and the mask of its candidates."""
+        return round_robin(self.step, self.teachers)
+
+    @property
+    def scores(self) -> "Tensor":  # (b,)
+        return margin(self.logits)
+
+    @property
+    def probability(self) -> "Tensor":  # (b,)
+        return self.scores.sigmoid()
+
+    @property
+    def of_heads(self) -> "Tensor":  # (b, k)
+        return margin(self.heads).sigmoid()
+
+    @property
+    def of_teachers(self) -> "Tensor":  # (b, k)
+        return margin(self.teachers).sigmoid()
+
+    # ---- a row a question, (q, n)
+
+    @property
+    def scores_by_question(self) -> "Tensor":
+        return self._by_question(self.scores)[0]
+
+    @property
+    def labels_by_question(self) -> "Tensor":
+        return self._by_question(self.labels)[0]
+
+    @property
+    def mask_by_question(self) -> "Tensor":  # true at candidates
+        return self._by_question(self.labels)[1]
+
+    @property
+    def teachers_by_question(self) -> "Tensor":  # of several teachers their mean log odds
+        return self._by_question(margin(self.teachers).mean(dim=1))[0]
+
+    def _by_question(self, values: "Tensor") -> "tuple[Tensor, Tensor]":
         from as2lib.models.rank_rnn import by_question
 
         return by_question(values, self.targets["candidates"])
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A loss that a fit can ask for by its name.
-
-    function: (batch, …) → NamedTuple with `total`.  teachers: from how many it learns.
-    balanced: whether alpha, the labels' weight, and tau balance labels and teachers.  labels: whether it reads them.
-    unit: what stays together in a batch, "pair" or "question".
-    heads: whether a model learns by it with a head for each teacher.
-    """
-
-    function: Callable[..., NamedTuple]
-    teachers: str = NONE
-    balanced: bool = False
-    labels: bool = True
-    unit: str = "pair"
-    heads: bool = False
-
-    def takes(self, teachers: int) -> bool:
-        """Whether it learns from so many teachers."""
-        return {NONE: teachers == 0, ONE: teachers == 1, SEVERAL: teachers >= 1}[self.teachers]
-
-
-LOSSES: dict[str, Loss] = {}
-
-
-def loss(name: str, **facts: Any) -> Callable[[Callable], Callable]:
-    """Register a function of a batch as the loss of that name.  facts: fields of `Loss`."""
-
-    def register(function: Callable[..., NamedTuple]) -> Callable[..., NamedTuple]:
-        LOSSES[name] = Loss(function, **facts)
-        return function
-
-    return register
 
 
 class Total(NamedTuple):
@@ -119,8 +177,19 @@ def objective(
         each question are in the batch, one after the other.  step: counted from 0.
     """
     which = named(loss)
+    function = which.function
+    if isinstance(function, str):
+        module, _, name = function.partition(".")
+        function = getattr(import_module(f"as2lib.losses.{module}"), name)
     balance = {"alpha": alpha, "tau": tau} if which.balanced else {}
-    return lambda output, targets, step: which.function(Batch(output, targets, step), **balance, **(settings or {}))
+    given = {**(which.fixed or {}), **balance, **(settings or {})}
+
+    def of_batch(output: Any, targets: Targets, step: int) -> NamedTuple:
+        batch = Batch(output, targets, step)
+        result = function(*(getattr(batch, name) for name in which.reads.split()), **given)
+        return result if isinstance(result, tuple) else Total(result)
+
+    return of_batch
 
 
 def named(loss: str | Callable[..., Any]) -> Loss:
@@ -131,16 +200,11 @@ def named(loss: str | Callable[..., Any]) -> Loss:
 
     function = loss if callable(loss) else plugins.load(loss)
     if isinstance(function, CrossEntropyLoss):
-        return Loss(lambda batch: Total(function(batch.logits, batch.labels)), labels=False)
+        return Loss(function, "logits labels")
     if (getattr(function, "__module__", None) or "").startswith("torch."):
         expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
         raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
-
-    def own(batch: Batch, **settings: Any) -> NamedTuple:
-        result = function(batch.output, batch.targets, **settings)
-        return result if isinstance(result, tuple) else Total(result)
-
-    return Loss(own, labels=False)
+    return Loss(function, "output targets")
 
 
 def is_own(loss: str | Callable[..., Any]) -> bool:
@@ -178,113 +242,7 @@ def check_labels(loss: str | Callable[..., Any], labels: Sequence[int] | None) -
         raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
 
 
-# ---------------------------------------------------------------- each loss, of a batch
-
-
 def margin(logits: "Tensor") -> "Tensor":
     """The log odds of class 1, in float32; finite where a logit is not, whose square is finite too."""
     wide = logits.float().clamp(-LARGEST, LARGEST)
     return wide[..., 1] - wide[..., 0]
-
-
-def probability(logits: "Tensor") -> "Tensor":
-    return margin(logits).sigmoid()
-
-
-@loss("ce")
-def cross_entropy(batch: Batch) -> NamedTuple:
-    return losses.cross_entropy(batch.logits, batch.labels)
-
-
-@loss("ce_per_head")
-def cross_entropy_per_head(batch: Batch) -> NamedTuple:
-    return losses.cross_entropy_per_head(batch.heads, batch.labels)
-
-
-@loss("bce")
-def bce(batch: Batch) -> NamedTuple:
-    return losses.bce(margin(batch.logits), batch.labels)
-
-
-@loss("listwise_kl", unit="question")
-def listwise_kl(batch: Batch) -> NamedTuple:
-    return losses.listwise_kl(**batch.lists)
-
-
-@loss("ranknet", unit="question")
-def ranknet(batch: Batch) -> NamedTuple:
-    return losses.ranknet(**batch.lists)
-
-
-@loss("kd", teachers=ONE, balanced=True)
-def kd(batch: Batch, alpha: float, tau: float) -> NamedTuple:
-    return losses.kd(batch.logits, batch.teachers[:, 0], batch.labels, alpha, tau)
-
-
-@loss("kd_sum", teachers=SEVERAL, balanced=True)
-def kd_sum(batch: Batch, alpha: float, tau: float) -> NamedTuple:
-    return losses.kd_sum(batch.logits, batch.teachers, batch.labels, alpha, tau)
-
-
-@loss("kd_round_robin", teachers=SEVERAL, balanced=True)
-def kd_round_robin(batch: Batch, alpha: float, tau: float) -> NamedTuple:
-    teacher = losses.round_robin(batch.step, batch.teachers)
-    return losses.kd(batch.logits, teacher, batch.labels, alpha, tau)
-
-
-@loss("per_head", teachers=SEVERAL, balanced=True, heads=True)
-def per_head(batch: Batch, alpha: float, tau: float) -> NamedTuple:
-    return losses.per_head(batch.heads, batch.teachers, batch.labels, alpha, tau)
-
-
-@loss("margin_mse", teachers=SEVERAL, unit="question")
-def margin_mse(batch: Batch) -> NamedTuple:
-    """Of several teachers their mean log odds."""
-    teacher = margin(batch.teachers).mean(dim=1)
-    return losses.margin_mse(teacher_scores=batch.by_question(teacher)[0], **batch.lists)
-
-
-@loss("mean_ensemble", teachers=SEVERAL, labels=False)
-def mean_ensemble(batch: Batch) -> NamedTuple:
-    return losses.mean_ensemble(*batch.probabilities)
-
-
-@loss("govern", teachers=SEVERAL, labels=False)
-def govern(batch: Batch) -> NamedTuple:
-    return losses.govern.govern(*batch.probabilities)
-
-
-@loss("govern_ca", teachers=SEVERAL)
-def govern_ca(batch: Batch) -> NamedTuple:
-    return losses.govern_ca(*batch.probabilities, batch.labels)
-
-
-@loss("ca_mkd", teachers=SEVERAL)
-def ca_mkd(batch: Batch) -> NamedTuple:
-    return losses.ca_mkd(*batch.probabilities, batch.labels)
-
-
-@loss("ca_mkd_without_ce", teachers=SEVERAL)
-def ca_mkd_without_ce(batch: Batch) -> NamedTuple:
-    return losses.ca_mkd(*batch.probabilities, batch.labels, weight=0.0)
-
-
-@loss("teacher_a_head", teachers=SEVERAL, labels=False, heads=True)
-def teacher_a_head(batch: Batch) -> NamedTuple:
-    """Each head from a teacher of its own, without labels: summed over heads."""
-    heads, teachers = probability(batch.heads), probability(batch.teachers)  # (b, k)
-    total = losses.mean_ensemble(heads.flatten(), teachers.reshape(-1, 1))
-    return total._replace(total=heads.shape[1] * total.total)
-
-
-@loss("govern_a_head", teachers=SEVERAL, labels=False, heads=True)
-def govern_a_head(batch: Batch) -> NamedTuple:
-    """Each head from the vote of all teachers but its own, summed over heads.
-
-    Heads start as copies of each other: with one vote for all they would stay so.
-    """
-    heads, teachers = probability(batch.heads), probability(batch.teachers)  # (b, k)
-    k = heads.shape[1]
-    others = [[i for i in range(k) if i != head] for head in range(k)]  # k lists of k - 1 teachers
-    vote = losses.govern.govern(heads.flatten(), teachers[:, others].flatten(0, 1))
-    return vote._replace(total=k * vote.total)

@@ -107,6 +107,27 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
     return Confidence(weight * hard + soft, hard, soft)
 
 
+def teacher_a_head(heads: Tensor, teachers: Tensor) -> Mean:
+    """Each head from a teacher of its own, without labels: `mean_ensemble` of that one, summed over heads.
+
+    heads, teachers: (b, k) probabilities.
+    """
+    total = mean_ensemble(heads.flatten(), teachers.reshape(-1, 1)).total
+    return Mean(heads.shape[1] * total)
+
+
+def govern_a_head(heads: Tensor, teachers: Tensor) -> Vote:
+    """Each head from the vote of all teachers but its own: `govern`, summed over heads.
+
+    Heads start as copies of each other: with one vote for all they would stay so.
+    heads, teachers: (b, k) probabilities.
+    """
+    k = heads.shape[1]
+    others = [[i for i in range(k) if i != head] for head in range(k)]  # k lists of k - 1 teachers
+    vote = govern(heads.flatten(), teachers[:, others].flatten(0, 1))
+    return vote._replace(total=k * vote.total)
+
+
 def _orientation(student: Tensor, teachers: Tensor) -> Tensor:
     """Where each teacher pulls the student: up 1, down -1, nowhere 0; (b, n)."""
     return (teachers - student.detach().unsqueeze(1)).sign()
