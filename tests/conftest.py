@@ -1,7 +1,6 @@
 """What every test stands on: one thread a process, and the longest files first."""
 
 import os
-import signal
 
 import pytest
 from hypothesis import settings
@@ -31,14 +30,6 @@ def folder(tmp_path, monkeypatch):
     sets.note.cache_clear()
     write_pairs(tmp_path / "my.tsv")
     return tmp_path
-
-
-@pytest.fixture
-def interruptible():
-    """A process as a terminal starts it: in a shell's background job SIGINT is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

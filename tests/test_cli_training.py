@@ -66,11 +66,11 @@ def test_what_is_trained_ranks_and_says_whether_its_score_is_a_probability(folde
 
 
 LOSS = """
-import os, signal
+import glob, os
 
 def loss(output, targets):
-    if os.path.exists("interrupt"):
-        os.kill(os.getpid(), signal.SIGINT)
+    if os.path.exists("interrupt") and glob.glob("work/trained/*/checkpoint"):
+        raise KeyboardInterrupt
     if os.path.exists("in the way"):
         os.makedirs("out/in the way", exist_ok=True)
     return output.logits.float().square().mean()
@@ -87,8 +87,8 @@ def own_loss(folder, monkeypatch, request):
 
 
 @pytest.mark.parametrize("change", ["nothing", "the loss", "the start", "a teacher"])
-@pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, change):
+def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, monkeypatch, change):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     Path("interrupt").touch()
     assert train(*own_loss) == 128 + signal.SIGINT
     Path("interrupt").unlink()

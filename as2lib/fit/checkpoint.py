@@ -2,10 +2,7 @@
 
 import inspect
 import json
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +12,6 @@ import torch
 from torch import nn
 
 from as2lib import plugins
-from as2lib.data.sets import note, shorten
 from as2lib.paths import whole_file
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
@@ -88,16 +84,14 @@ def start_of(model: nn.Module) -> str:
 
 
 def source_of(loss: str | Callable[..., Any]) -> str:
-    """What a loss is: its name, or of one's own the SHA-256 of its source; of one without a source its repr."""
-    if plugins.is_path(loss):
-        return f"{loss} {plugins.source(loss)}"
+    """What a loss is: its name, and of one's own the SHA-256 of its module's source."""
     if isinstance(loss, str):
-        return loss
+        return f"{loss} {plugins.source(loss)}" if plugins.is_path(loss) else loss
     try:
         text = inspect.getsource(inspect.getmodule(loss) or loss)
-    except (OSError, TypeError):  # typed at a prompt, or a callable object
-        text = repr(getattr(loss, "__code__", loss))
-    return f"{getattr(loss, '__qualname__', type(loss).__name__)} {sha256(text.encode()).hexdigest()}"
+    except (OSError, TypeError):  # typed at a prompt
+        text = repr(loss)
+    return f"{getattr(loss, '__qualname__', repr(loss))} {sha256(text.encode()).hexdigest()}"
 
 
 def write_log(path: Path, log: list[Entry]) -> None:
@@ -122,16 +116,12 @@ def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any
 def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
     """Where a fit goes on: at its checkpoint, to which model, optimizer and torch's generators are set; or at step 0.
 
-    identity: what the fit was asked for, by its content.  A file that was cut short is none, and a line says so.
+    identity: what the fit was asked for, by its content.
     Raises ValueError where the checkpoint is of another fit.
     """
     if not path.exists():
         return Progress()
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of any kind: torch reads a zip of what is there
-        note(f"{path}: no checkpoint that can be read ({shorten(str(error).partition(chr(10))[0])}): begins anew")
-        return Progress()
+    content = torch.load(path, map_location="cpu", weights_only=True)
     for name, value in identity.items():
         if (written := content["asked"].get(name)) != value:
             expected = f"expected the checkpoint of a fit with {name} {value}, got one with {written}"
@@ -145,31 +135,3 @@ def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: An
     state = Progress(**content["progress"])
     state.sums = {name: value.to(device) for name, value in state.sums.items()}
     return state
-
-
-@contextmanager
-def terminable() -> Iterator[Callable[[], BaseException | None]]:
-    """Inside, SIGTERM and SIGINT are but noted, and the function gives what to raise then: a step ends whole.
-
-    A second SIGINT ends it at once.  One that the process ignores, or treats by itself, stays so.  Signals are the main
-    thread's: in another one they end the process as ever.
-    """
-    endings: list[BaseException] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
-        return
-
-    def interrupted(number: int, _: Any) -> None:
-        if endings:
-            raise KeyboardInterrupt
-        endings.append(KeyboardInterrupt())
-
-    handlers = {signal.SIGTERM: lambda number, _: endings.append(SystemExit(128 + number))}
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        handlers[signal.SIGINT] = interrupted
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield lambda: endings[0] if endings else None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -138,7 +138,7 @@ def train(
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
     device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
-        weights of an uninterrupted one.  At SIGTERM and Ctrl-C the checkpoint is written; `Fit.save` removes it.
+        weights of an uninterrupted one; it loses a minute at most.  `Fit.save` removes the checkpoint.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
     progress: whether a bar says how far it is, or without a terminal or a notebook a line each half minute; default:
         where there is one of these.
@@ -174,7 +174,8 @@ def train(
         unit = unit or _learns(model, loss)
         objective = objectives.objective(loss, alpha, tau, settings)
         logits = [teacher_logits(teacher, pairs, precision, device, progress) for teacher in teachers]
-        examples = _examples(pairs, encoder, logits, unit)
+        question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
+        examples = Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
         batches = _batches(examples, batch_size, batch_tokens, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or -(-steps // 10)
@@ -200,7 +201,7 @@ def train(
             line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
             print(line, file=sys.stderr, flush=True)
         pace = bar(total=steps, initial=state.step, desc="steps", unit="step", disable=not progress, leave=None)
-        with checkpoint.terminable() as terminated, pace:
+        with pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
                 which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
@@ -217,24 +218,26 @@ def train(
                 if state.step % every == 0 or state.step == steps:
                     entry = {"step": state.step, **state.means()}
                     if dev is not None:
-                        entry |= _dev_metrics(model, dev, encoder, precision, progress)
+                        scores = score(model, dev, encoder, precision, progress=progress)
+                        odds = log_odds(scores.logits)  # probabilities tie at 1
+                        metrics = summary(dev["question_id"][:], dev["label"][:], odds, "mixed")
+                        entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
                         state.keep_best(entry["dev_MAP"], model)
                         state.over = patience is not None and state.waited >= patience
                     entry["seconds"] = round(time.perf_counter() - started, 2)
                     state.log.append(entry)
-                    pace.set_postfix_str(_said(entry), refresh=False)
+                    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if dev is not None else ""
+                    pace.set_postfix_str(f"loss {entry['total']:.4f}{dev_map}", refresh=False)
                     stops = [callback(entry, model) for callback in callbacks]
                     state.over = state.over or any(stops)
                     model.train()
                     if path is not None:
                         checkpoint.write_log(path.with_name(LOG), state.log)
-                if path is not None and (terminated() or time.perf_counter() - saved >= CHECKPOINT_SECONDS):
+                if path is not None and time.perf_counter() - saved >= CHECKPOINT_SECONDS:
                     state.seconds = time.perf_counter() - started
                     checkpoint.write(path, identity, model, optimizer, state)
                     saved = time.perf_counter()
                 pace.update()
-                if terminated():
-                    raise terminated()
 
         last = None
         if state.best is not None and state.best_step != state.step:
@@ -304,12 +307,6 @@ def _learns(model: nn.Module, loss: str | Callable[..., Any]) -> str:
     return unit
 
 
-def _examples(pairs: Dataset, encoder: Encoder, logits: list[numpy.ndarray], unit: str) -> Examples:
-    """The pairs, encoded, with what each teacher says of them, (m, k, c), and which question each is of."""
-    question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
-    return Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
-
-
 def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int) -> Batches:
     """Batches of pairs, or of whole questions, whether these are items of the encoder or several of them."""
     size = size or (None if tokens else BATCH_SIZE)
@@ -318,18 +315,6 @@ def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int
     if tokens:
         raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {tokens}")
     return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
-
-
-def _said(entry: Entry) -> str:
-    """What a line says of an evaluation."""
-    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if "dev_MAP" in entry else ""
-    return f"loss {entry['total']:.4f}{dev_map}"
-
-
-def _dev_metrics(model: nn.Module, dev: Dataset, encoder: Encoder, precision: str, progress: bool) -> Entry:
-    odds = log_odds(score(model, dev, encoder, precision, progress=progress).logits)  # probabilities tie at 1
-    metrics = summary(dev["question_id"][:], dev["label"][:], odds, "mixed")
-    return {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from torch import nn
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.data.sets import shorten
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.precision import computing_on
 from as2lib.score import score
@@ -46,14 +45,10 @@ def teacher_logits(
     if isinstance(teacher, nn.Module):
         expected = "expected it with its own encoder, Ranker(model, encoder), or its folder"
         raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got a module alone")
-    expected = f"teacher: expected logits of {len(pairs)} pairs × 1 or 2 classes"
     if is_logits(teacher):
         values = teacher.detach().float().cpu() if isinstance(teacher, torch.Tensor) else teacher
-        try:
-            with numpy.errstate(over="ignore"):  # what is no float32 is refused as infinite
-                logits = numpy.asarray(values, dtype=numpy.float32)
-        except (TypeError, ValueError):
-            raise ValueError(f"{expected}, got {shorten(teacher)}") from None
+        with numpy.errstate(over="ignore"):  # what is no float32 is refused as infinite
+            logits = numpy.asarray(values, dtype=numpy.float32)
     else:
         by_name = isinstance(teacher, str | Path)
         model = models.load(teacher) if by_name else teacher.model
@@ -63,7 +58,7 @@ def teacher_logits(
     if logits.ndim == 1:
         logits = logits[:, None]
     if logits.ndim != 2 or len(logits) != len(pairs) or logits.shape[1] not in (1, 2):
-        raise ValueError(f"{expected}, got {logits.shape}")
+        raise ValueError(f"teacher: expected logits of {len(pairs)} pairs × 1 or 2 classes, got {logits.shape}")
     if not numpy.isfinite(logits).all():
         row = int(numpy.isfinite(logits).all(axis=1).argmin())
         raise ValueError(f"teacher: expected finite logits, got {logits[row].tolist()} for pair {row}")

@@ -1,6 +1,4 @@
 import json
-import os
-import signal
 import sys
 
 import pytest
@@ -95,6 +93,8 @@ def test_a_killed_fit_ends_with_the_weights_and_the_log_of_an_uninterrupted_one(
     assert again.facts["best_step"] == whole.facts["best_step"]
     assert untimed(again.log) == untimed(whole.log)
     assert untimed(map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())) == untimed(whole.log)
+    again.save(tmp_path / "model")
+    assert not (tmp_path / "checkpoint").exists()
 
 
 def dying(steps):
@@ -146,33 +146,6 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, changes):
     fit(loss=halved, folder=tmp_path, steps=2)
     with pytest.raises(ValueError):
         fit(**{"loss": halved, "folder": tmp_path, "steps": 2, **changes})
-
-
-@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
-@pytest.mark.usefixtures("interruptible")
-def test_a_fit_that_is_told_to_end_leaves_a_checkpoint_of_its_last_step(tmp_path, usual, number, ending):
-    def tell(entry, model):
-        if entry["step"] == 4:
-            os.kill(os.getpid(), number)
-
-    with pytest.raises(ending):
-        fit(folder=tmp_path, callbacks=[tell])
-    assert torch.load(tmp_path / "checkpoint", weights_only=True)["progress"]["step"] == 4
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    result = fit(folder=tmp_path)
-    assert same(result, usual)
-    result.save(tmp_path / "model")
-    assert not (tmp_path / "checkpoint").exists()
-
-
-def test_a_checkpoint_that_was_cut_short_is_none(tmp_path, monkeypatch, usual, capsys):
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-        fit(folder=tmp_path)
-    path = tmp_path / "checkpoint"
-    path.write_bytes(path.read_bytes()[:1000])
-    assert same(fit(folder=tmp_path), usual)
-    assert str(path) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
