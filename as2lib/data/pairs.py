@@ -316,14 +316,12 @@ def _read(location: sets.Location, labelled: bool) -> pa.Table:
     if location.kind == "files":
         return checked([read(path, labelled) for path in location.files], labelled, run_ids)
     if location.kind == "sample":
-        corpora = _pool(location.seed) if location.name == sample.UNLABELLED else _corpora(location.seed)
-        table = pa.Table.from_pylist(corpora[location.name][location.split])
+        table = parquet.read_table(sample.FILE)
+        table = table.filter((pc.field("corpus") == location.name) & (pc.field("split") == location.split))
+        table = table.select(COLUMNS[:3] if location.name == sample.UNLABELLED else COLUMNS)
     else:
         table = _arrow(sets.from_hub(location.name, location.hub.config, location.hub_split, location.revision))
     return checked([from_arrow(location.name, table, labelled)], labelled, run_ids)
-
-
-_corpora, _pool = (lru_cache(maxsize=2)(generate) for generate in (sample.generate, sample.generate_unlabelled))
 
 
 def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:

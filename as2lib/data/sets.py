@@ -20,7 +20,6 @@ COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
 SECONDS = 30.0  # between two lines that say how far something is
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
-SAMPLES = {**{name: tuple(mix.questions) for name, mix in sorted(sample.MIXES.items())}, sample.UNLABELLED: SPLITS[:1]}
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,6 @@ class Location:
     split: str | None = None
     files: tuple[Path, ...] = ()  # read in this order
     revision: str | None = None
-    seed: int | None = None  # of a sample
     hub: HubSet = HubSet("", splits=SPLITS)  # that it is, or would be; or a folder of our own names
     only: Mapping[str, Any] = field(default_factory=dict)  # which of its questions are kept, as `with_only` has it
 
@@ -182,8 +180,8 @@ def order_means_something(part: str) -> bool:
 def resolve(source: str | Path, split: str | None = None) -> Location:
     """Where the pairs of a source and split are, without reading them.
 
-    source: a known name, alone or as `name@revision` (`sample@7` is seed 7); the path of a file, or of a folder of
-        train, dev and test files (`./sample` where a known set has its name); or any hub set as `org/name@revision`.
+    source: a known name, of the hub's alone or as `name@revision`; the path of a file, or of a folder of train, dev and
+        test files (`./sample` where a known set has its name); or any hub set as `org/name@revision`.
     split: train, dev or test, some of its questions as `with_only` has it; None for a single file.
     Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
     """
@@ -195,11 +193,9 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if isinstance(source, Path):  # never a name
         raise _unknown(source)
     name, _, revision = source.partition("@")
-    if name in SAMPLES:
-        if not re.fullmatch(r"\d*", revision):
-            raise ValueError(f'{source}: expected a whole number, the generator\'s seed, after "@", as in {name}@7')
-        _require_split(name, split, SAMPLES[name])
-        return Location("sample", name, split=split, seed=int(revision or sample.DEFAULT_SEED))
+    if source in sample.SPLITS:
+        _require_split(name, split, sample.SPLITS[name])
+        return Location("sample", name, split=split)
     known = SHORT.get(name)
     hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
@@ -234,7 +230,7 @@ def content(location: Location) -> dict[str, Any]:
     """What decides the content of a location, as plain JSON values and without a path."""
     name, split, only = location.name, location.split, conditions(location.only)
     if location.kind == "sample":
-        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": location.seed} | only
+        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": sample.SEED} | only
     if location.kind == "hub":
         hub = {"kind": "hub", "name": name, "split": location.hub_split}
         return hub | {"config": location.hub.config, "revision": location.revision} | only
@@ -261,7 +257,7 @@ def from_hub(name: str, config: str | None, split: str, revision: str) -> Any:
 
 def is_known(source: str) -> bool:
     """Whether a text is the name of a known set, with or without a revision."""
-    return source.partition("@")[0] in {*SAMPLES, *SHORT}
+    return source.partition("@")[0] in {*sample.SPLITS, *SHORT}
 
 
 def on_disk(source: str | Path) -> Path | None:
@@ -273,7 +269,7 @@ def on_disk(source: str | Path) -> Path | None:
 
 
 def _unknown(source: str | Path) -> Exception:
-    names = ", ".join((*SAMPLES, *HUB_SETS))
+    names = ", ".join((*sample.SPLITS, *HUB_SETS))
     if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
         ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
         return FileNotFoundError(f"{source}: no such file or folder; {ways} (known names: {names})")
