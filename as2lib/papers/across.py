@@ -2,6 +2,7 @@
 
 import pandas
 
+from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set, set_of
 from as2lib.study import Study, results
@@ -74,4 +75,4 @@ def side_by_side(studies: dict[str, Study], scores: dict[str, pandas.DataFrame])
 
 def published_table2(study: Study) -> pandas.DataFrame:
     """The columns of the paper's Table 2 that stand beside a study."""
-    return cerberus.published(study, "table2")[published_set(study)]
+    return analyses.published(study, "table2")[published_set(study)]

@@ -81,7 +81,7 @@ def listed(study: Study) -> pandas.DataFrame:
     students = [[f"{a}/{name}" for name in study.teachers] if a == EACH_STUDENT else [a] for a in claims["a"]]
     claims = claims.assign(a=students).explode("a", ignore_index=True)
     place = published_set(study)
-    table2 = results.paper_table("cerberus", "table2")[place]
+    table2 = paper_tables.published(study, "cerberus", "table2")[place]
     for i, claim in claims[claims["set"] == TARGET].iterrows():
         claims.loc[i, "published"] = results.published_difference(table2, claim["a"], claim["b"], claim["metric"])
     return claims.replace({"set": {TARGET: place}})

@@ -1,12 +1,15 @@
 """The papers' own tables as a study may show them: beside a set of one's own stands nothing published."""
 
+import re
 from collections.abc import Sequence
+from importlib.resources import files
 
 import pandas
 
 from as2lib.papers import row
-from as2lib.study import Study, results
+from as2lib.study import Study
 
+SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
 PAPERS = {"cerberus": "CERBERUS", "cascade": "Cascade Transformer", "cosinet": "Cosinet", "govern": "GOVERN"}
 
 
@@ -23,14 +26,29 @@ def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pan
     return counts.reindex(index=papers, columns=values, fill_value=0).rename_axis("paper").rename_axis(None, axis=1)
 
 
+def read(paper: str, table: str) -> pandas.DataFrame:
+    """One of a paper's tables as its file has it: `read("cascade", "table1")`."""
+    return pandas.read_csv(files("as2lib.papers") / paper / "published" / f"{table}.csv")
+
+
 def printed(study: Study, paper: str, table: str) -> pandas.DataFrame:
-    """`results.paper_file`; no rows beside a set of one's own."""
-    return _beside(study, results.paper_file(paper, table))
+    """`read`; no rows beside a set of one's own."""
+    rows = read(paper, table)
+    return rows.iloc[:0] if row.of_own_target(study) else rows
 
 
 def published(study: Study, paper: str, table: str) -> pandas.DataFrame:
-    """`results.paper_table`; no rows beside a set of one's own."""
-    return _beside(study, results.paper_table(paper, table))
+    """`printed`, index `run`: `published(study, "cerberus", "table2")["WikiQA"]`.
+
+    Columns are (set, measure) where the file has "WikiQA MAP", else its own; metrics in percent.
+    """
+    rows = printed(study, paper, table)
+    rows = rows.set_index("run") if "run" in rows else rows
+    matches = [SET_AND_MEASURE.fullmatch(column) for column in rows]
+    if any(matches):
+        columns = [match.groups() if match else (name, "") for match, name in zip(matches, rows, strict=True)]
+        rows.columns = pandas.MultiIndex.from_tuples(columns)
+    return rows
 
 
 def with_the_rest(table: pandas.DataFrame, paper: pandas.DataFrame, names: Sequence[str]) -> pandas.DataFrame:
@@ -41,7 +59,3 @@ def with_the_rest(table: pandas.DataFrame, paper: pandas.DataFrame, names: Seque
     rest = paper[~paper.index.isin(table.index)].add_prefix("published ")
     rest = rest.set_axis([name for run, name in zip(paper.index, names, strict=True) if run not in table.index])
     return pandas.concat([table.astype({"seeds": "Int64"}), rest.filter(table.columns)]).rename_axis(table.index.name)
-
-
-def _beside(study: Study, rows: pandas.DataFrame) -> pandas.DataFrame:
-    return rows.iloc[:0] if row.of_own_target(study) else rows

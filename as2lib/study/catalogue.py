@@ -1,6 +1,8 @@
 """What a study compares and asks: the systems and the notebooks of every paper, each of which is named here once."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -9,14 +11,14 @@ from as2lib.study.run import Notebook, Row, by_name
 if TYPE_CHECKING:
     from as2lib.study import Study
 
-# Name → module, in reading order, as `as2lib.papers` registers them.  Each has `systems(study)`, `notebooks(study)` or
-# both, which give none where the study lacks the paper's section; and, for a table of its own, `table2(study)`.
+# Section of a study's file that asks for a paper → its module, in reading order, as `as2lib.papers` registers them.
+# Each has `systems(study)`, `notebooks(study)` or both; and, for a table of its own, `table2(study)`.
 PAPERS: dict[str, ModuleType] = {}
 
 
 def systems(study: "Study") -> list[Row]:
     """Every system of the study, in the order of the papers' tables."""
-    systems = by_name(system for paper in _papers("systems") for system in paper.systems(study))
+    systems = by_name(chain(*_of_each_paper(study, "systems")))
     if unknown := [name for name in study.rows if name not in systems]:
         way_out = f"take it out of the file, or by overrides {{'rows': {{{unknown[0]!r}: None}}}}"
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
@@ -26,7 +28,7 @@ def systems(study: "Study") -> list[Row]:
 def notebooks(study: "Study") -> list[Notebook]:
     """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds."""
     others = []
-    for notebook in (notebook for paper in _papers("notebooks") for notebook in paper.notebooks(study)):
+    for notebook in chain(*_of_each_paper(study, "notebooks")):
         rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)
         others.append(replace(notebook, systems=rows))
     return [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
@@ -45,7 +47,8 @@ def parts_read(study: "Study") -> dict[str, set[str]]:
     return parts
 
 
-def _papers(function: str) -> list[ModuleType]:
-    if not PAPERS:
-        raise RuntimeError("no paper is registered: take Study from as2lib, or import as2lib.papers before")
-    return [paper for paper in PAPERS.values() if hasattr(paper, function)]
+def _of_each_paper(study: "Study", function: str) -> Iterator[list]:
+    """What a function of each paper gives that the study asks for; every study asks for what has no section."""
+    for section, paper in PAPERS.items():
+        if getattr(study, section, True) and hasattr(paper, function):
+            yield getattr(paper, function)(study)

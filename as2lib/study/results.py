@@ -5,9 +5,7 @@ name), `seed` (-1 of a ranker that none changes), `question_id`, and `AP`, `P@1`
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 
 import numpy
 import pandas
@@ -27,7 +25,6 @@ COMPARED = [  # the columns of a comparison, and of its verdict
 ]
 JUDGED = ["published", "published p", "published inside", "verdict", "seeds needed"]
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
-SET_AND_MEASURE = re.compile(r"(.+) ((?:P@1|MAP|MRR|nDCG@10)(?: ±)?)")  # of a column such as "WikiQA MAP ±"
 
 
 def load(
@@ -88,27 +85,6 @@ def of_questions(
 def answered(table: pandas.DataFrame) -> pandas.DataFrame:
     """The scored pairs of the questions that have a correct candidate."""
     return table[table.groupby("question_id")["label"].transform("max") == 1]
-
-
-def paper_file(paper: str, name: str) -> pandas.DataFrame:
-    """One of a paper's tables as its file has it: `paper_file("cascade", "table1")`."""
-    with files("as2lib").joinpath("papers", paper, "published", f"{name}.csv").open(encoding="utf-8") as file:
-        return pandas.read_csv(file)
-
-
-def paper_table(paper: str, name: str) -> pandas.DataFrame:
-    """One of a paper's tables by its paper and file, index `run`: `paper_table("cerberus", "table2")["WikiQA"]`.
-
-    Columns are (set, measure) where the file has "WikiQA MAP", else its own; metrics in percent.
-    """
-    table = paper_file(paper, name)
-    if "run" in table:
-        table = table.set_index("run")
-    matches = [SET_AND_MEASURE.fullmatch(column) for column in table.columns]
-    if any(matches):
-        columns = [match.groups() if match else (name, "") for match, name in zip(matches, table.columns, strict=True)]
-        table.columns = pandas.MultiIndex.from_tuples(columns)
-    return table
 
 
 def table(

@@ -5,9 +5,9 @@ import pandas
 import pytest
 
 from as2lib import Study
+from as2lib.papers import paper_tables
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
-from as2lib.study import results
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
 HEADS = ["head_0", "head_1", "head_2"]
@@ -66,7 +66,7 @@ def test_a_student_stands_beside_the_teachers_of_its_own_seed(invented):
 
 def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():
     seeds = [drawn(), drawn(seed_=1)]
-    cases = analyses.majorities(seeds, results.paper_table("cerberus", "majority"))
+    cases = analyses.majorities(seeds, paper_tables.read("cerberus", "majority"))
     assert cases["questions"].sum() == 30
     assert cases["mhs/3h1"].sum() == pytest.approx(100)
     assert cases["published questions"].tolist() == [197, 17, 1, 28]  # of the paper's 243

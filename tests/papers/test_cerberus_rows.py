@@ -1,8 +1,10 @@
 import pytest
 
 from as2lib import Study
+from as2lib.papers import paper_tables
+from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as systems
-from as2lib.study import catalogue, results
+from as2lib.study import catalogue
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def test_rows_that_only_a_studys_file_asks_for_are_planned_where_it_does():
 
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_every_published_row_is_a_system_in_the_papers_order(study, table):
-    published = [*results.paper_table("cerberus", table).index]
+    published = [*paper_tables.published(study, "cerberus", table).index]
     ours = [row.run for row in getattr(systems, table)(study)]
     assert [run for run in ours if run in published] == published
     rows = systems.systems(study)
@@ -110,16 +112,16 @@ def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
     assert systems.roles(study).mhs == heads
     assert parents(study, f"{heads}/seed-0") == [f"teacher/{name}/seed-0" for name in names]
     assert study.plan[f"{heads}/seed-0"].recipe.heads == len(names)
-    assert systems.published(study, "table2").index.str.endswith(systems.PAPER_TEACHERS).sum() == 0
+    assert analyses.published(study, "table2").index.str.endswith(systems.PAPER_TEACHERS).sum() == 0
 
 
 def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
-    printed = results.paper_table("cerberus", "table2")
-    paper = systems.published(Study.load("wikiqa"), "table2")["WikiQA"]
+    printed = paper_tables.published(Study.load("wikiqa"), "cerberus", "table2")
+    paper = analyses.published(Study.load("wikiqa"), "table2")["WikiQA"]
     assert paper.loc["base/pointwise", "MAP"] == printed["WikiQA"].loc["base/electra", "MAP"]
     assert not {"base/listwise", "student/pairwise", "ensemble/bases"} & set(paper.index)
     assert {"ensemble/students", "hydra/3h1", "mhs/3h1"} <= set(paper.index)
-    assert [*systems.published(Study.load("sample"), "table2").index] == [*printed.index]
+    assert [*analyses.published(Study.load("sample"), "table2").index] == [*printed.index]
 
 
 @pytest.mark.parametrize(("section", "page"), [("cascade", "08"), ("cosinet", "09"), ("govern", "10")])

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from as2lib.papers import paper_tables
 from as2lib.papers.cerberus import rows as systems
 from as2lib.study import results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
@@ -59,14 +60,14 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
 
 @pytest.mark.parametrize("name", ["00_overview", "03_distillation", "08_cascade", "09_cosinet", "10_govern"])
 def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, own_target, name, monkeypatch):
-    printed = results.paper_file
+    printed = paper_tables.read
 
     def marked(paper, table):
         """A paper's table whose every number would be known again."""
         rows = printed(paper, table)
         return rows.assign(**dict.fromkeys(rows.select_dtypes("number"), MARK))
 
-    monkeypatch.setattr(results, "paper_file", marked)
+    monkeypatch.setattr(paper_tables, "read", marked)
     for path in saved(root, name, sections):
         text = path.read_text(encoding="utf-8")
         assert str(MARK) not in text.replace(",", ""), path

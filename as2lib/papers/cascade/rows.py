@@ -66,8 +66,6 @@ def systems(study: Study) -> list[Row]:
     (Table 2); the other ways, one seed each, on the first set only, `LONGER` where the study's `rows` say so; and an
     independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
     """
-    if study.cascade is None:
-        return []
     rows, exits = trivial(study), study.cascade.exits
     shape = {"kind": Cascade, "exits": exits}
     rows += on_every_set(study, "cascade", "cascade", exits[-1], shape)
@@ -83,8 +81,6 @@ def systems(study: Study) -> list[Row]:
 
 
 def notebooks(study: Study) -> list[Notebook]:
-    if study.cascade is None:
-        return []
     read = (study.systems[baseline(study)], *systems(study))
     with_exits = tuple(system.run for system in read if isinstance(system.recipe, Cascade))
     return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read, parts={"exits": with_exits})]

@@ -33,6 +33,13 @@ CASES = {  # of `metrics.agreement.majority` → what a table calls them
 }
 
 
+def published(study: Study, table: str) -> pandas.DataFrame:
+    """`paper_tables.published` of CERBERUS under our names: the rows beside which one of ours stands."""
+    paper = paper_tables.published(study, "cerberus", table)
+    paper = paper.set_axis([ours(study, run) for run in paper.index])
+    return paper[paper.index != ""].rename_axis("run")
+
+
 # ---------------------------------------------------------------- heads (notebooks 03 and 04)
 
 

@@ -3,11 +3,10 @@
 A study's file names its teachers; the first is the student's own.  Seed i of a student has teachers of seed i.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from as2lib.fit import objectives
 from as2lib.papers import row, taken
@@ -15,9 +14,6 @@ from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
 from as2lib.study.recipes import Lexical, Ranker
 from as2lib.study.run import Notebook, Row, by_name
-
-if TYPE_CHECKING:
-    import pandas
 
 PAPER_DEPTH = 12  # layers of ELECTRA-BASE
 HEAD_DEPTHS = (1, 2, 4, 6)  # Table 4: the layers of a head, of those 12
@@ -44,23 +40,10 @@ def roles(study: Study) -> SimpleNamespace:
 
 def headline(study: Study) -> list[tuple[str, str]]:
     """The comparisons named before their fits (Holm over them) of which the study runs both."""
-    return run_here(study, named_beforehand(study))
-
-
-def named_beforehand(study: Study) -> list[tuple[str, str]]:
-    """The headline comparisons, whatever of them is run."""
     of = roles(study)
-    pairs = [
-        (of.mhs, of.base),
-        (of.mhs, of.student),
-        (of.mhs, of.last_student),
-        (of.mhs, of.hydra),
-        (of.mhs, of.ensemble),
-        (of.mhs, of.teacher),
-        (of.last_student, of.base),
-        (of.mhs, of.one_kind),
-    ]
-    return [*dict.fromkeys(pairs)]  # two roles may be one system
+    pairs = [(of.mhs, rival) for rival in (of.base, of.student, of.last_student, of.hydra, of.ensemble, of.teacher)]
+    pairs += [(of.last_student, of.base), (of.mhs, of.one_kind)]
+    return run_here(study, dict.fromkeys(pairs))  # two roles may be one system
 
 
 def primary(study: Study) -> list[tuple[str, str]]:
@@ -70,11 +53,9 @@ def primary(study: Study) -> list[tuple[str, str]]:
 
 
 def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of which the study runs both systems; names that it does not have are printed to stderr."""
-    pairs = [*pairs]
-    if unknown := dict.fromkeys(name for pair in pairs for name in pair if name not in study.systems):
-        print("not a system of this study:", ", ".join(unknown), file=sys.stderr)
-    return [pair for pair in pairs if all(name in study.systems and study.systems[name].seeds for name in pair)]
+    """The pairs of which the study runs both systems."""
+    run = {name for name, system in study.systems.items() if system.seeds}
+    return [pair for pair in pairs if run.issuperset(pair)]
 
 
 def number(count: int) -> str:
@@ -99,7 +80,7 @@ def notebooks(study: Study) -> list[Notebook]:
     latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
     resemble = Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study)))
     heads = tuple(system.run for system in table3(study) if system.group == "heads")
-    compared = tuple({name for pair in named_beforehand(study) for name in pair})
+    compared = tuple({name for pair in headline(study) for name in pair})
     return [
         Notebook("01_data", data, baselines),
         Notebook("02_teachers", transfer, (*models, *direct(study))),
@@ -381,12 +362,3 @@ def ours(study: Study, run: str) -> str:
         return run if set(PAPER_TEACHERS) <= set(names) else ""
     role, _, place = run.rpartition("/")
     return f"{role}/{names[place]}" if place in names else "" if place in PAPER_TEACHERS else run
-
-
-def published(study: Study, table: str) -> "pandas.DataFrame":
-    """A table of the paper, as `results.paper_table`, under our names: the rows beside which one of ours stands."""
-    from as2lib.papers import paper_tables  # with pandas, which a plan does without
-
-    paper = paper_tables.published(study, "cerberus", table)
-    paper = paper.set_axis([ours(study, run) for run in paper.index])
-    return paper[paper.index != ""].rename_axis("run")

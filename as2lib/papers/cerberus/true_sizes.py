@@ -12,7 +12,7 @@ import pandas
 
 from as2lib.metrics import cost
 from as2lib.papers import costs, paper_tables
-from as2lib.study import Study, results
+from as2lib.study import Study
 from as2lib.study.operations import of_pair
 from as2lib.study.params import Latency
 
@@ -119,7 +119,7 @@ def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
     more %: our parameters over the published ones.  ×: over ELECTRA-BASE with the same last layers; of every token:
     with last layers as the paper draws them.
     """
-    runs = results.paper_table("cerberus", table).index
+    runs = paper_tables.read("cerberus", table)["run"]
     paper = paper_tables.printed(study, "cerberus", table).set_index("run")["parameters_M"].reindex(runs)
     sizes = pandas.Series({run: parameters(run) for run in runs})
     first, every = (pandas.Series({run: operations(run, tokens, alone) for run in runs}) for alone in (True, False))
@@ -135,7 +135,7 @@ def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:
 
 def model_names() -> dict[str, str]:
     """Row → what a reader calls it: "ELECTRA-BASE", "MHS: 10 shared layers, three heads of two"."""
-    return dict(results.paper_table("cerberus", "table5")["model"]) | MODELS
+    return dict(paper_tables.read("cerberus", "table5").set_index("run")["model"]) | MODELS
 
 
 def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:

@@ -27,8 +27,6 @@ def systems(study: Study) -> list[Row]:
     """The models of Table 4; some without relatedness; trained models where the candidates come in a random order; and
     models trained on lists in a random order, which the seed decides.
     """
-    if not study.cosinet:
-        return []
     every, test = models(study), {"test": tuple(study.data.target.test)}
     rows = [*every.values()]
     for row in map(every.get, UNRELATED):
@@ -44,8 +42,6 @@ def systems(study: Study) -> list[Row]:
 
 
 def notebooks(study: Study) -> list[Notebook]:
-    if not study.cosinet:
-        return []
     trivial = [system for name, system in study.systems.items() if name.startswith("lexical/")]
     others = [*fine_tuned(study), study.systems[roles(study).mhs]]
     return [Notebook("09_cosinet", "How far does a million parameters go?", (*trivial, *systems(study), *others))]

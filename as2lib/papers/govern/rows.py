@@ -14,12 +14,10 @@ VOTE_IS_MEAN = 2  # up to so many teachers the vote is the mean: two that agree 
 
 
 def systems(study: Study) -> list[Row]:
-    return [*table2(study), *ablation(study), *heads(study)] if study.govern else []
+    return [*table2(study), *ablation(study), *heads(study)]
 
 
 def notebooks(study: Study) -> list[Notebook]:
-    if not study.govern:
-        return []
     read = (study.systems[baseline(study)], *systems(study))
     return [Notebook("10_govern", "Can teachers vote on each sample?", read)]
 
