@@ -83,7 +83,7 @@ def test_the_readmes_lines_on_own_data_run_in_an_empty_folder_without_extras(sit
     module, function = PROJECT["scripts"]["as2"].split(":")
     python = python.replace('"all").to_csv', '"all").select(range(200)).to_csv')
     lines = [python, "from importlib.util import find_spec", f"from {module} import {function} as as2"]
-    lines.append("assert not any(map(find_spec, ('pytest', 'snakemake', 'IPython')))")
+    lines.append("assert not any(map(find_spec, ('pytest', 'snakemake', 'IPython', 'optuna', 'statsmodels')))")
     lines += [f"assert as2({command!r}) == 0" for command in commands]
     assert "MAP" in run(site, tmp_path, "\n".join(lines)).splitlines()[-4]
     assert (tmp_path / "params" / "my.yaml").exists()

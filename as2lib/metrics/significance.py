@@ -1,5 +1,5 @@
 """Whether two systems differ on the same questions, and what that says of a published difference; knows arrays of
-per-question values and no metric.  scipy and statsmodels are imported by what needs them.
+per-question values and no metric.  scipy is imported by what needs it.
 """
 
 import math
@@ -216,12 +216,10 @@ def signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
 
 def holm(p_values: Values) -> np.ndarray:
     """Holm's adjusted p values (Holm 1979), (t,), in the order of the p values; a nan stays nan and is no test."""
-    from statsmodels.stats.multitest import multipletests
-
     p = np.asarray(p_values, dtype=np.float64)
-    adjusted, known = np.full(len(p), np.nan), ~np.isnan(p)
-    if known.any():
-        adjusted[known] = multipletests(p[known], method="holm")[1]
+    adjusted, tests = np.full(len(p), np.nan), np.count_nonzero(~np.isnan(p))
+    order = np.argsort(p)[:tests]  # nan comes last
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(tests, 0, -1)), 1)
     return adjusted
 
 

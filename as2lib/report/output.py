@@ -39,7 +39,7 @@ PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 class Report:
     """The output side of one notebook: `begin(study, "03_distillation")`.
 
-    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    Tables are saved as `tables/NN_table_<k>.csv`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
     times differ from run to run, all else must not.
     """
@@ -75,7 +75,7 @@ class Report:
         empty: str = NOT_RUN,
         beside: str = "",
     ) -> Styler | HTML:
-        """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
+        """Save a table (its numbers as csv) or a figure, and return what Jupyter displays.
 
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
         columns: those on the page, in order; the csv has all.
@@ -105,10 +105,9 @@ class Report:
         if item.empty:
             parts.append(f"<i>{escape(empty)}</i>")
         if keep and number:
-            file = self._folder("tables") / f"{name}{'.timing' * timing}"
-            item.to_csv(f"{file}.csv", float_format="%.10g", lineterminator="\n")
-            Path(f"{file}.tex").write_text(tables.as_latex(cells, caption, name), encoding="utf-8")
-            parts.append(_links(f"tables/{file.name}", "csv"))
+            file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
+            item.to_csv(file, float_format="%.10g", lineterminator="\n")
+            parts.append(_link(f"tables/{file.name}"))
         return tables.styled(cells, " ".join(parts), name, folded, tables.best(item))
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
@@ -224,7 +223,7 @@ class Report:
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
-            f"{_links(f'figures/{name}', 'png')}</figcaption></figure>"
+            f"{_link(f'figures/{name}.png')}</figcaption></figure>"
         )
 
     def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:
@@ -251,9 +250,8 @@ def _of_systems(table: pandas.DataFrame) -> bool:
     return set(table.index.names) <= {"run", "a", "b"}
 
 
-def _links(path: str, *kinds: str) -> str:
-    links = [f'<a href="{path}.{kind}">{kind}</a>' for kind in kinds]
-    return f'<span class="made">{" · ".join(links)}</span>'
+def _link(path: str) -> str:
+    return f'<span class="made"><a href="{path}">{path.rpartition(".")[2]}</a></span>'
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,8 @@
 """Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -32,43 +30,26 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     executed.parent.mkdir(parents=True, exist_ok=True)
     quiet = ["--log-level=CRITICAL"]  # a kernel would tell that it talks unencrypted, and of the interrupt that ends it
     options = {"progress_bar": False, "extra_arguments": quiet}
-    try:
-        execute_notebook(read_notebook(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
-    except RuntimeError as error:  # of a kernel, and not of a cell
-        reason = "its kernel ended, most often for want of memory; run it with nothing beside it"
-        raise ValueError(f"{notebook.name}: {reason} ({error})") from None
+    execute_notebook(read_notebook(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
     return executed
 
 
 def parameter(notebook: Path, name: str) -> str:
     """The Python text of a parameter's value in a notebook's cell of parameters."""
-    parameters = inspect_notebook(read_notebook(notebook))
-    if name not in parameters:
-        raise ValueError(f"{notebook.name}: expected study and overrides in its cell of parameters, got no {name}")
-    return parameters[name]["default"]
+    return inspect_notebook(read_notebook(notebook))[name]["default"]
 
 
 def read_notebook(path: Path) -> nbformat.NotebookNode:
     """A notebook that this Python runs, whatever kernel its author had.
 
-    Raises ValueError for a file that is none, and for any number of cells of parameters but one: a second one would
-    show another study's numbers.
+    Raises ValueError for any number of cells of parameters but one: a second one would show another study's numbers.
     """
-    try:
-        notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
-        tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    except Exception as error:  # of any kind: nbformat parses what is there
-        line = " ".join(str(error).split())
-        raise ValueError(f"{path.name}: expected a notebook, got another file ({line:.80}); restore it") from None
+    notebook = nbformat.read(path, as_version=4)
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     if len(tagged) != 1:
         raise ValueError(f'{path.name}: expected one cell with the tag "parameters", got {len(tagged)}')
     notebook.metadata.kernelspec = nbformat.from_dict(KERNEL)
     return notebook
-
-
-def literal(text: str) -> str:
-    """A text as Markdown and HTML show it, letter by letter."""
-    return re.sub(r"[^A-Za-z0-9 ·,.-]", lambda sign: f"&#{ord(sign[0])};", " ".join(text.split()))
 
 
 def render(
@@ -91,9 +72,9 @@ def render(
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
     if study:
-        below = f'\n\n<p class="study">{literal(made_of)}</p>' if made_of else ""
+        below = f'\n\n<p class="study">{escape(made_of)}</p>' if made_of else ""
         notebook.cells[0].source = HEAD.sub(
-            lambda head: f"# {literal(study)} · {head[1]}{below}", notebook.cells[0].source, count=1
+            lambda head: f"# {escape(study)} · {head[1]}{below}", notebook.cells[0].source, count=1
         )
     # What was found is known last, and read first.
     head, *rest = notebook.cells
@@ -110,12 +91,10 @@ def render(
                 if CAPTION.search(output.get("data", {}).get("text/html", "")):
                     output["data"]["text/html"] = framed(output["data"]["text/html"])
     pages, place = [None, *map(page_name, names), None], names.index(name) + 1
-    script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
         "title": unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip()),
         "css": _css(),
-        "js": script,
-        "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
+        "js": (TEMPLATE / "report.js").read_text(encoding="utf-8"),
         "previous": pages[place - 1],
         "next": pages[place + 1],
         "others": others or {},

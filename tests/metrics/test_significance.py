@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.significance import (
@@ -190,6 +191,8 @@ def test_holm_adjusts_in_the_order_of_the_tests_and_does_not_count_what_was_not_
     np.testing.assert_allclose(holm([0.6, 0.9]), [1, 1])
     assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0
+    p = np.random.default_rng(0).random(50).round(2)
+    np.testing.assert_array_equal(holm(p / 20), multipletests(p / 20, method="holm")[1])
 
 
 @pytest.mark.parametrize(
