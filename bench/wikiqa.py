@@ -13,6 +13,7 @@ from datasets import Dataset
 
 from as2lib.data.encode import PairEncoder
 from as2lib.data.pairs import load_pairs
+from as2lib.data.pretrained import open_tokenizer
 from as2lib.models import cross_encoder
 from as2lib.paths import work_folder
 from bench import NotRun
@@ -36,7 +37,7 @@ def classifier_folder() -> Iterator[Path]:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        model, tokenizer = cross_encoder.build(ENCODER), cross_encoder.tokenizer(ENCODER)
+        model, tokenizer = cross_encoder.build(ENCODER), open_tokenizer(ENCODER)
     except (OSError, ValueError) as error:
         raise NotRun(f"{ENCODER} is not here: {str(error).splitlines()[0]}") from None
     with tempfile.TemporaryDirectory() as folder:

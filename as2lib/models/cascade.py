@@ -20,6 +20,7 @@ from transformers.utils import ModelOutput
 from as2lib.metrics.pruning import Ratios
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
+from as2lib.models.mean import mean_of_tokens
 from as2lib.models.sequential import Questions, Ranking, rank_by_exits
 
 BACKBONES = ("electra", "bert", "roberta", "mpnet")
@@ -84,10 +85,7 @@ class Exit(nn.Module):
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """hidden: (b, n, d).  attention_mask: (b, n), 1 at real tokens.  Returns (b, c)."""
-        if self.pooling == "first":
-            return self.classifier(hidden[:, 0])
-        real = attention_mask.unsqueeze(-1).to(hidden.dtype)  # (b, n, 1)
-        return self.classifier((hidden * real).sum(dim=1) / real.sum(dim=1))
+        return self.classifier(hidden[:, 0] if self.pooling == "first" else mean_of_tokens(hidden, attention_mask))
 
 
 class CascadeTransformer(PreTrainedModel):

@@ -18,11 +18,10 @@ from transformers import (
     PretrainedConfig,
     PreTrainedModel,
 )
-from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from as2lib.data.columns import correct_class
-from as2lib.data.pretrained import folder_of, open_pretrained, open_tokenizer, read_config
+from as2lib.data.pretrained import folder_of, open_pretrained, read_config
 from as2lib.data.sets import note
 from as2lib.models import first_token
 from as2lib.models.logits import in_float32
@@ -38,7 +37,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
     The last layer of a model with one label starts anew with two, which a line says.
-    Raises ValueError where more layers are asked for than there are, and as `load`.
+    Raises ValueError as `load`, but for a classifier that is missing or of another shape.
     """
     if isinstance(name_or_config, dict):
         name_or_config = AutoConfig.for_model(**name_or_config)
@@ -48,9 +47,6 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
         return for_ranking(AutoModelForSequenceClassification.from_config(config, trust_remote_code=False))
     config = configuration(name_or_config)
     if layers is not None:
-        if not 1 <= layers <= config.num_hidden_layers:
-            depth = f"1 to {config.num_hidden_layers}, what {name_or_config} has"
-            raise ValueError(f"layers: expected {depth}; got {layers}")
         config.num_hidden_layers = layers
     return _open(name_or_config, config, start=True)
 
@@ -97,31 +93,25 @@ def one_label(model: PreTrainedModel) -> PreTrainedModel:
 def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
-    Where the names of its labels say that label 0 is the correct one, the two change places, names and rows.
     Tensors and their names stay.  A second call changes nothing.
+    Raises ValueError where the names of its labels say that label 0 is the correct one.
     """
-    _let_class_one_answer(model)
+    _require_class_one_answers(model)
     in_float32(part for _, part in outside(model))
     return first_token.reading(model)
 
 
-@torch.no_grad()
-def _let_class_one_answer(model: nn.Module) -> None:
-    """Exchange the two labels of a classifier whose names say that label 0 is the correct one."""
+def _require_class_one_answers(model: nn.Module) -> None:
     config = getattr(model, "config", None)
     if not isinstance(config, PretrainedConfig) or config.num_labels != CLASSES:
         return
     names = [str(config.id2label[number]) for number in range(CLASSES)]
+    said = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
     correct = correct_class(names)
     if correct is None:
-        name = config.name_or_path or type(model).__name__
-        note(f"{name}: its labels are {names[0]!r} and {names[1]!r}; label 1 is taken for the correct one")
+        note(f"{said}; label 1 is taken for the correct one")
     if correct == 0:
-        final = model.get_submodule(_final_layer(model))
-        for weights in final.parameters():
-            weights.copy_(weights.flip(0))
-        config.id2label = {0: names[1], 1: names[0]}
-        config.label2id = {name: number for number, name in config.id2label.items()}
+        raise ValueError(f"{said}: expected label 1 to be the correct one; exchange them and the last layer's two rows")
 
 
 def _final_layer(model: nn.Module) -> str:
@@ -199,11 +189,6 @@ def _with_labels(name: str | Path) -> PretrainedConfig:
     return config
 
 
-def tokenizer(name: str | Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a hub name or a folder."""
-    return open_tokenizer(name)
-
-
 def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> PreTrainedModel:
     """The model in float32, ready to rank.  start: of a fit, for which a classifier may be new.
 
@@ -218,21 +203,18 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
             output_loading_info=True,
             ignore_mismatched_sizes=True,
         )
-    if report["error_msgs"]:
-        raise ValueError(f"{name}: can't be loaded: {report['error_msgs'][0].partition(chr(10))[0]}")
 
     def may_be_new(tensor: str) -> bool:  # of the classifier, and a pooler before it, which an encoder need not have
         part, _, rest = tensor.partition(".")
         return start and (part != model.base_model_prefix or "pooler" in rest.split("."))
 
-    for tensor, shape, expected in report["mismatched_keys"]:
-        if not (may_be_new(tensor) and shape[0] in (1, CLASSES)):
-            raise ValueError(f"{name}: {tensor}: expected shape {tuple(expected)}, got {tuple(shape)}")
-        note(f"{name} scores with one label: a new classifier of two classes replaces {tensor}")
+    replaced = {tensor for tensor, *_ in report["mismatched_keys"]}
     for tensor, values in model.state_dict().items():
-        if tensor in report["missing_keys"] and not may_be_new(tensor):
+        if tensor in replaced | report["missing_keys"] and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
             raise ValueError(f"{name}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
+        if tensor in replaced:
+            note(f"{name} scores with another number of labels: a new classifier of two classes replaces {tensor}")
         if values.is_floating_point() and not values.isfinite().all():
             raise ValueError(f"{name}: {tensor}: expected finite numbers, got nan or inf")
     if report["unexpected_keys"] and not start and type(model).__module__.startswith("as2lib."):

@@ -17,6 +17,7 @@ from transformers import AutoModel, PreTrainedModel
 
 from as2lib.data.encode import by_length
 from as2lib.data.pretrained import folder_of, open_pretrained, open_tokenizer
+from as2lib.models.mean import mean_of_tokens
 
 POOLING = Path("1_Pooling") / "config.json"  # of sentence-transformers: what of the tokens is the embedding
 BATCH_TOKENS = 4096
@@ -44,11 +45,7 @@ class SentenceEncoder:
             part = {name: [values[row] for row in rows] for name, values in encoded.items()}
             batch = self.tokenizer.pad(part, return_tensors="pt").to(self.model.device)
             hidden = self.model(**batch).last_hidden_state  # (b, n, d)
-            if self.first_token:
-                pooled = hidden[:, 0]
-            else:
-                real = batch["attention_mask"].unsqueeze(-1)  # (b, n, 1)
-                pooled = (hidden * real).sum(dim=1) / real.sum(dim=1)
+            pooled = hidden[:, 0] if self.first_token else mean_of_tokens(hidden, batch["attention_mask"])
             vectors[rows] = normalize(pooled).float().cpu()
         return vectors
 

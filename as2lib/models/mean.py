@@ -89,9 +89,16 @@ def mean_of_real(hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
     """(b, n, d) → (b, 1, d).  attention_mask: as transformers makes it for a layer, or (b, n)."""
     if attention_mask is None:
         return hidden.mean(dim=1, keepdim=True)
-    mask = attention_mask[:, 0, 0] if attention_mask.dim() == 4 else attention_mask  # (b, n)
-    real = (mask if mask.dtype == torch.bool else mask == 0)[..., None].to(hidden.dtype)
-    return ((hidden * real).sum(dim=1) / real.sum(dim=1))[:, None]
+    if attention_mask.dim() == 4:
+        mask = attention_mask[:, 0, 0]  # (b, n)
+        attention_mask = mask if mask.dtype == torch.bool else mask == 0
+    return mean_of_tokens(hidden, attention_mask)[:, None]
+
+
+def mean_of_tokens(hidden: Tensor, attention_mask: Tensor) -> Tensor:
+    """(b, n, d) → (b, d).  attention_mask: (b, n), 1 at real tokens."""
+    real = attention_mask.unsqueeze(-1).to(hidden.dtype)  # (b, n, 1)
+    return (hidden * real).sum(dim=1) / real.sum(dim=1)
 
 
 def read_mean(encoder: nn.Module) -> nn.Module:

@@ -57,18 +57,14 @@ def rank_by_stages(
     question_index: (n,) which question a candidate belongs to; each question is pruned on its own.
     Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
     count the question's own candidates.
-    Raises ValueError for no candidates, an alpha outside [0, 1), and a score that is no number.
+    Raises ValueError for an alpha outside [0, 1), and a score that is no number.
     """
-    if candidates < 1:
-        raise ValueError("expected at least one candidate, got none")
     index = numpy.zeros(candidates) if question_index is None else numpy.asarray(torch.as_tensor(question_index).cpu())
 
     def checked(stage: int, rows: numpy.ndarray) -> numpy.ndarray:
-        scores = score(stage, rows)
-        scores = scores.cpu().numpy() if isinstance(scores, Tensor) else scores
-        scores = numpy.asarray(scores, dtype=numpy.float64)
-        if len(broken := rows[~numpy.isfinite(scores)]):
-            raise ValueError(f"stage {stage}, candidate {broken[0] + 1}: expected a number for its score")
+        scores = torch.as_tensor(score(stage, rows)).double().cpu().numpy()
+        if not numpy.isfinite(scores).all():
+            raise ValueError(f"stage {stage}: expected a number for each candidate's score")
         return scores
 
     question = questions.Questions.anywhere(index).code

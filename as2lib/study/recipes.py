@@ -331,6 +331,7 @@ class Encoder(Fit):
         """The model before its first step, and what encodes its pairs."""
         from as2lib import models
         from as2lib.data.encode import PairEncoder
+        from as2lib.data.pretrained import open_tokenizer
         from as2lib.models import cross_encoder
         from as2lib.models.mean import MeanForSequenceClassification
         from as2lib.study.store import require_known_tensors
@@ -338,11 +339,11 @@ class Encoder(Fit):
         if "start" in task.parents:
             folder = task.parents["start"][0].model_folder
             model = cross_encoder.build(folder, self.layers) if self.layers else models.load(folder)
-            tokenizer = cross_encoder.tokenizer(folder)
+            tokenizer = open_tokenizer(folder)
         elif self.pretrained:
             require_known_tensors(self.pretrained)
             model = cross_encoder.build(self.pretrained, self.backbone.get("layers"))
-            tokenizer = cross_encoder.tokenizer(self.pretrained)
+            tokenizer = open_tokenizer(self.pretrained)
         else:
             tokenizer = _vocabulary(self.data["vocabulary"], self.max_length)
             sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}

@@ -9,16 +9,15 @@ import torch
 
 from as2lib import Ranker, hub
 from as2lib.data.encode import load_encoder
-from as2lib.data.pretrained import require_whole
+from as2lib.data.pretrained import open_tokenizer, require_whole
 from as2lib.data.vectors import encoder_vectors
-from as2lib.models import cross_encoder
 from tests.first_hour.hub_like import cached, public_model
 
 NAME = "org/model"
 OPENED = {
     "rank": Ranker.load,
     "train": load_encoder,
-    "study": cross_encoder.tokenizer,
+    "study": open_tokenizer,
     "vectors": lambda name: encoder_vectors(name, ["red"], 1),
 }
 
