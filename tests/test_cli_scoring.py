@@ -92,12 +92,16 @@ def test_several_runs_are_compared_in_pairs_or_with_a_baseline_and_the_best_is_n
     assert [line.split(":")[0] for line in lines] == ["0.run − 1.run", "2.run − 1.run"]
 
 
-def test_what_a_run_lacks_counts_as_zero(folder, capsys):
+def test_what_a_run_lacks_counts_as_zero_and_is_said(folder, capsys):
     Path("my.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq3 0 a 0\n")
     Path("1.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 c 2 1.0 x\n")
     Path("2.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 b 2 1.0 x\nq2 Q0 a 1 1.0 x\n")
     assert main(["compare", "1.run", "2.run", "my.qrels", "--measures", "AP"]) == 0
-    assert "25.00 − 100.00 = -75.00" in capsys.readouterr().out
+    output = capsys.readouterr()
+    assert "25.00 − 100.00 = -75.00" in output.out
+    for lacks in ("1 judged questions", "1 judged candidates", "1 candidates have no judgement"):
+        assert f"1.run: {lacks}" in output.err
+    assert "2.run" not in output.err
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,18 @@ def test_equal_candidates_of_a_question_have_one_score_whatever_their_batches():
     assert len({one.log_odds for one in equal}) == 1
 
 
+@pytest.mark.parametrize("alpha", [None, 0.5])
+def test_a_candidate_of_two_questions_has_the_score_of_each(alpha):
+    ranker = Ranker(*model("cascade"), alpha=alpha)
+    alone = [ranker.rank(question, LISTS[0]) for question in QUESTIONS]
+    for together, ranked in zip(ranker.rank(QUESTIONS, [LISTS[0]] * 2), alone, strict=True):
+        assert [one.position for one in together] == [one.position for one in ranked]
+        assert [one.score for one in together] == pytest.approx([one.score for one in ranked], abs=1e-6)
+    pairs = [(question, text) for question in QUESTIONS for text in LISTS[0]]
+    both, second = (score(ranker.model, dataset(rows, [0] * len(rows)), ranker.encoder) for rows in (pairs, pairs[4:]))
+    assert both.score[4:] == pytest.approx(second.score, abs=1e-6)
+
+
 def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
     for each in (ranker, Ranker(*model("cosinet")), Ranker.load("bm25"), Ranker(*model("cascade"), alpha=0.5)):
         assert each.rank(QUESTIONS[0], []) == []

@@ -55,6 +55,7 @@ class PairEncoder:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
         if getattr(tokenizer, "is_fast", False) and tokenizer.pad_token_id is None:
+            tokenizer = copy.deepcopy(tokenizer)
             tokenizer.pad_token = tokenizer.eos_token  # as decoders are padded; the mask hides it
         if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
             got, name = type(tokenizer).__name__, getattr(tokenizer, "name_or_path", "")

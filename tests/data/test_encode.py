@@ -102,6 +102,12 @@ def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_fe
     assert fitting_length(pairs, tokenizer, {"max_position_embeddings": 20}) == 20
 
 
+def test_the_end_token_pads_where_there_is_no_other_and_the_tokenizer_stays_as_it_was(tokenizer):
+    tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"
+    assert PairEncoder(tokenizer, 32).pad_id == SEP
+    assert tokenizer.pad_token is None
+
+
 def test_batches_hold_as_many_rows_as_fit_with_their_padding():
     batches = by_length(np.array([3, 9, 1, 8, 0]), 16)
     assert [batch.tolist() for batch in batches] == [[1], [3, 0], [2, 4]]
@@ -117,6 +123,8 @@ def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_long
         assert row["length"] == len(expected["input_ids"])
     row = PairEncoder(tokenizer, 12).encode(pairs)[0]
     assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
+    [row] = PairEncoder(tokenizer, 9).items(ANSWERS[:1], ["It rained ."], [0])
+    assert tokenizer.decode(row["input_ids"]) == "[CLS] ann wrote it [SEP] it rained . [SEP]"
 
 
 def test_items_are_questions_with_their_candidates_or_pairs():

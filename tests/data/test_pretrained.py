@@ -94,15 +94,18 @@ def pickled(folder):
     torch.save({"a": Code()}, folder / "pytorch_model.bin")
 
 
-HOSTILE = {
+PROMPTS = "config_sentence_transformers.json"
+REFUSED = {
     "a pickle that holds code, which is never run": pickled,
     "'org/repo:attention', code": lambda folder: edit(folder / "config.json", attn_implementation="org/repo:attention"),
+    "got an adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
+    "no saved prompt": lambda folder: (folder / PROMPTS).write_text('{"default_prompt_name": "query"}'),
 }
 
 
-@pytest.mark.parametrize("line", HOSTILE)
-def test_weights_of_another_kind_and_code_of_another_place_are_refused_in_one_line(model, line):
-    HOSTILE[line](model)
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_would_rank_otherwise_or_run_code_of_another_place_is_refused_in_one_line(model, line):
+    REFUSED[line](model)
     with pytest.raises(ValueError, match=rf"^[^\n]*{line}[^\n]*$"):
         Ranker.load(model)
     assert not os.path.exists("mark")

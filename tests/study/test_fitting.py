@@ -9,7 +9,8 @@ from scipy.special import logit
 
 from as2lib import Study, models
 from as2lib.data.pairs import load_parts
-from as2lib.models.ensemble import calibrated_scores, log_shares
+from as2lib.fit import teacher_logits
+from as2lib.models.ensemble import calibrated, calibrated_scores, fit_platt, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
 from as2lib.study import fitting
@@ -17,6 +18,7 @@ from as2lib.study.derived import combined_scores
 from as2lib.study.params import Training
 from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
 from as2lib.study.run import Row
+from as2lib.study.store import Task
 from as2lib.study.worker import make_all
 from tests.study.conftest import STEP, write_study
 
@@ -86,6 +88,28 @@ def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_cal
     renamed = [replace(member, run=replace(member.run, name=f"another/{member.name}")) for member in members]
     same = combined_scores(ensemble.run.recipe, ensemble.facts, renamed, "test")  # as another study may call them
     assert same["score"].equals(ensemble.scores()["score"])
+
+
+@pytest.mark.parametrize("fold", [None, [0, 4], [1, 4]])
+def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated(fitted, tmp_path, monkeypatch, fold):
+    heard = {}
+
+    def train(pairs, model, loss, teachers, *_, **__):
+        heard.update(pairs=pairs, teachers=teachers)
+        raise InterruptedError
+
+    recipe = replace(fitted.systems["mhs/2h1"].recipe, leave_out=fold)
+    [run] = Row("mhs/fold", "", "", recipe, (0,)).runs(fitted)
+    parents = {role: [fitted.run(parent.name) for parent in runs] for role, runs in run.parents.items()}
+    monkeypatch.setattr("as2lib.study.fitting.train", train)
+    with pytest.raises(InterruptedError):
+        fitting.fit(Task(fitted.store, run, parents, tmp_path))
+    plain, ordering = (teacher_logits(teacher.model_folder, heard["pairs"]) for teacher in parents["teachers"])
+    dev = parents["teachers"][1].scores("dev")
+    platt = fit_platt(dev["question_id"], dev["label"], dev["score"])
+    expected = [plain, calibrated(platt, ordering, heard["pairs"]["question_id"][:])]
+    for logits, wanted in zip(heard["teachers"], expected, strict=True):
+        numpy.testing.assert_allclose(logits, wanted, atol=1e-5)
 
 
 def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, monkeypatch):
