@@ -74,7 +74,7 @@ def train(
                 models.load(teacher)
             except ValueError as error:  # it can't score pairs
                 raise ValueError(f"--teacher {error}") from None
-        scores = [TeacherScores.read(path, source) for path in teacher_scores]
+        scores = [TeacherScores.read(path) for path in teacher_scores]
         sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
         result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:

@@ -4,46 +4,39 @@ import pytest
 
 from as2lib.data.pairs import load_pairs
 from as2lib.data.teacher_scores import TeacherScores
+from as2lib.metrics.probability import sigmoid
 
 ANSWERS = ['"so" it is', 'he said "no', "plain; and, more", "last"]
 PAIRS = pandas.DataFrame({"question_id": [1, 1, 2, 2], "question": ["who ?"] * 2 + ["what ?"] * 2, "answer": ANSWERS})
-PAIRS["label"] = [1, 0, 1, 0]
-ODDS = [-2.0, 3.0, -1.0, 0.5]
-BEST_FIRST = PAIRS.assign(score=ODDS).sort_values("score", ascending=False)
+PAIRS = PAIRS.assign(label=[1, 0, 1, 0], candidate_id=[7, 8, 7, 8])
+ODDS = numpy.array([-2.0, 3.0, -1.0, 0.5])
+BY_ID, BY_TEXT = (PAIRS[list(keys)].iloc[::-1] for keys in (("question_id", "candidate_id"), ("question", "answer")))
 
 
-def by_line(table, path):
-    """A row a line, in which a quote is text."""
-    path.write_text("".join("\t".join(map(str, row)) + "\n" for row in [table.columns, *table.to_numpy()]))
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("table", [BY_ID.assign(log_odds=ODDS[::-1]), BY_TEXT.assign(probability=sigmoid(ODDS)[::-1])])
+def test_each_pair_has_its_own_score_in_whatever_order_and_format(tmp_path, table, ending):
+    path = tmp_path / f"scores.{ending}"
+    if ending == "parquet":
+        table.to_parquet(path)
+    elif ending == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_csv(path, sep="\t" if ending == "tsv" else ",", index=False)
+    numpy.testing.assert_allclose(TeacherScores.read(path).of(load_pairs(PAIRS)), ODDS)
 
 
-def lines_with_a_mark(table, path):
-    path.write_text("\ufeff" + table.to_json(orient="records", lines=True))
-
-
-WAYS = {
-    "texts.csv": lambda path: BEST_FIRST.to_csv(path, index=False),
-    "semicolons.csv": lambda path: BEST_FIRST.to_csv(path, index=False, sep=";"),
-    "of-pandas.tsv": lambda path: BEST_FIRST.to_csv(path, index=False, sep="\t"),
-    "texts.tsv": lambda path: by_line(BEST_FIRST, path),
-    "texts.jsonl": lambda path: lines_with_a_mark(BEST_FIRST, path),
-    "texts.parquet": lambda path: BEST_FIRST.to_parquet(path),
-    "answers.csv": lambda path: BEST_FIRST[["question_id", "answer", "score"]].to_csv(path, index=False),
-    "in-order.csv": lambda path: BEST_FIRST.sort_index()[["question_id", "score"]].to_csv(path, index=False),
-    "row-by-row.csv": lambda path: BEST_FIRST.sort_index()[["answer", "score"]].to_csv(path, index=False),
-}
-
-
-@pytest.mark.parametrize("name", WAYS)
-def test_each_pair_has_its_own_score_however_and_in_whatever_order_a_table_is_written(own_root, name):
-    by_line(PAIRS, own_root / "my.tsv")
-    WAYS[name](own_root / name)
-    scores = TeacherScores.read(own_root / name, str(own_root / "my.tsv"))
-    numpy.testing.assert_allclose(scores.of(load_pairs(own_root / "my.tsv")), ODDS)
-
-
-def test_answers_that_are_not_those_of_the_pairs_row_by_row_are_refused(own_root):
-    by_line(PAIRS, own_root / "my.tsv")
-    BEST_FIRST[["answer", "score"]].to_csv(own_root / "scores.csv")
-    with pytest.raises(ValueError, match="row 1"):
-        TeacherScores.read(own_root / "scores.csv", str(own_root / "my.tsv"))
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        (BY_ID.assign(score=1), "log_odds or probability"),
+        (BY_ID[["question_id"]].assign(log_odds=1), "question and answer"),
+        (BY_ID.assign(log_odds=["1", "high", "1", "1"]), "row 2: log_odds"),
+        (BY_ID.assign(probability=[0, 1, 1, 2]), "row 4: probability"),
+        (pandas.concat([BY_ID.assign(log_odds=1), BY_ID[:2].assign(log_odds=2)]), "others for 2"),
+    ],
+)
+def test_another_table_is_refused_in_one_line(tmp_path, table, named):
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    with pytest.raises(ValueError, match=rf"^[^\n]*scores.csv[^\n]*{named}[^\n]*$"):
+        TeacherScores.read(tmp_path / "scores.csv")

@@ -92,7 +92,7 @@ def scores_file(root, change=lambda table: table):
     """What an LLM says of every pair of the target, as P(correct): nearly the label."""
     target = Study.load("tiny").data.target
     pairs = pandas.concat([load_parts(tuple(parts), "all").to_pandas() for parts in target.model_dump().values()])
-    table = pairs.assign(score=0.1 + 0.8 * pairs["label"])[["question_id", "score"]]
+    table = pairs.assign(probability=0.1 + 0.8 * pairs["label"])[["question", "answer", "probability"]]
     change(table).to_json(root / "llm.jsonl", orient="records", lines=True)
 
 
@@ -105,7 +105,7 @@ def test_students_learn_from_a_teacher_whose_scores_are_a_file(root):
     assert heads.run.parents["teachers"][-1].name == "teacher/llm"
     assert "head_3" in heads.scores()
     student = study.store.identity("student/llm/seed-0")
-    scores_file(root, lambda table: table.assign(score=1 - table["score"]))
+    scores_file(root, lambda table: table.assign(probability=1 - table["probability"]))
     other = Study.load("tiny", {"teachers.llm": LLM, "seeds": [0], "fit.direct": None})
     assert other.store.identity("student/llm/seed-0") != student
     assert other.store.identity("student/electra/seed-0") == study.store.identity("student/electra/seed-0")
@@ -115,7 +115,9 @@ def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(r
     scores_file(root, lambda table: table[1:])
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected a row for each pair .* 1 of"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("student/llm/seed-0")
-    scores_file(root, lambda table: table.assign(score=range(len(table))))  # of 0 to 100, which are no log odds
+    scores_file(
+        root, lambda table: table.assign(log_odds=table.groupby(["question", "answer"]).ngroup())
+    )  # no log odds
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected P\(correct\), or log odds up to 36, got"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("teacher/llm")
     with pytest.raises(ValueError, match=r"teachers\.electra: expected an encoder"):
