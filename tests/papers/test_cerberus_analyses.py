@@ -1,30 +1,14 @@
-from types import SimpleNamespace
-
 import numpy
 import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.papers import paper_tables
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus.analyses import Seed
+from tests.papers.conftest import run_notebook
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
 HEADS = ["head_0", "head_1", "head_2"]
-RIGHT = [0.9, 0.1, 0.2, 0.3, 0.8, 0.1]  # the scores of two questions' candidates
-HALF = [0.1, 0.9, 0.2, 0.3, 0.8, 0.1]  # another top candidate, a wrong one, in the first of them
-
-
-def stored(**columns):
-    table = pandas.DataFrame({"question_id": ["q"] * 3 + ["r"] * 3, "label": [1, 0, 0, 0, 1, 0], **columns})
-    return SimpleNamespace(scores=lambda split="test": table, run=SimpleNamespace(seed=0))
-
-
-def test_one_sure_head_outweighs_two_in_the_mean_of_logits_and_not_of_probabilities():
-    heads = {"head_0": [0.999999, 0.5, 0.1], "head_1": [0.4, 0.7, 0.1], "head_2": [0.4, 0.7, 0.1]}
-    table = pandas.DataFrame({"question_id": ["q"] * 3, "label": [1, 0, 0], "score": [0.6, 0.63, 0.1], **heads})
-    combined = analyses.combined_heads([SimpleNamespace(scores=lambda: table)])
-    assert combined["P@1"].to_dict() == {"probability": 0, "logit": 100}
 
 
 def seed(heads, teachers, label, question):
@@ -64,33 +48,11 @@ def test_a_student_stands_beside_the_teachers_of_its_own_seed(invented):
     assert only.teachers["teacher/electra"].equals(teacher.loc[only.teachers.index].rename("teacher/electra"))
 
 
-def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first():
-    seeds = [drawn(), drawn(seed_=1)]
-    cases = analyses.majorities(seeds, paper_tables.read("cerberus", "majority"))
-    assert cases["questions"].sum() == 30
+def test_every_question_falls_in_one_case_and_the_surest_teacher_comes_first(invented):
+    page = run_notebook("06_head_teacher_agreement")
+    cases, questions = page["cases"], page["seeds"][0].question_id.nunique()
+    assert cases["questions"].sum() == questions
     assert cases["mhs/3h1"].sum() == pytest.approx(100)
     assert cases["published questions"].tolist() == [197, 17, 1, 28]  # of the paper's 243
-    assert cases["published"].sum() == pytest.approx(100)
-    table, by_case = analyses.overridden(seeds), analyses.confidence_by_case(seeds)
-    assert table["surest"].is_monotonic_decreasing
-    assert by_case["questions"].sum() == 60
-    assert by_case.loc[analyses.CASES["overrides"], "surest"] == pytest.approx(table["surest"].mean())
-
-
-def test_a_ranker_that_is_worse_on_every_question_is_correlated_all_the_same():
-    good = 0.3 + 0.7 * numpy.random.default_rng(0).random(60)
-    frames = [
-        pandas.DataFrame({"system": name, "seed": 0, "question_id": range(60), "AP": values, "P@1": values})
-        for name, values in {"a": good, "b": good - 0.2}.items()
-    ]
-    table = analyses.papers_tests(pandas.concat(frames), [("a", "b"), ("b", "a")])
-    assert table.loc[("a", "b"), "Spearman"] == pytest.approx(1)
-    assert table.loc[("a", "b"), ["Spearman p", "Wilcoxon p"]].max() < 0.001
-    assert table.loc[("a", "b"), "effect"] == 1
-    assert table["Wilcoxon p Holm"].tolist() == [2 * p for p in table["Wilcoxon p"]]  # of two alike
-
-
-def test_the_share_of_disagreement_counts_questions_and_pairs_of_heads():
-    for heads, share in (([RIGHT, RIGHT], 0), ([RIGHT, HALF], 50), ([RIGHT, RIGHT, HALF], 100 / 3)):
-        columns = {f"head_{number}": head for number, head in enumerate(heads)}
-        assert analyses.disagreement([stored(**columns)]) == pytest.approx(share)
+    assert page["overridden"]["surest"].is_monotonic_decreasing
+    assert page["by_case"]["questions"].sum() == questions * len(page["seeds"])

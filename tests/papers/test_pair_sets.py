@@ -23,13 +23,3 @@ def test_statistics_under_each_policy_are_those_counted_by_hand():
     assert table.loc["answered", ["correct", "candidates a question", "two or more correct"]].tolist() == [3, 2, 1]
     assert table.loc["all", "words a question"] == (3 + 3 + 1 + 1 + 4) / 5
     assert table.loc["answered", "words a candidate"] == (3 + 3 + 1 + 3) / 4
-    by_place = pair_sets.correct_by_position(pairs())  # of answered questions
-    assert by_place.to_dict("list") == {"position": [1, 2], "correct": [100, 50]}
-
-
-def test_shared_texts_are_counted_once_each():
-    other = pairs([("x", "where", "here", 1), ("x", "where", "here", 0), ("y", "why", "it is Ada", 1)])
-    shared = pair_sets.leakage({"train": pairs(), "test": other})
-    assert shared.loc["test", ["also in", "questions", "sentences"]].tolist() == ["train", 1, 2]
-    assert shared.loc["test", "questions %"] == 50
-    assert pair_sets.questions_elsewhere({"train": pairs(), "test": other}, "test") == (1, 2)

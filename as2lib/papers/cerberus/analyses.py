@@ -1,10 +1,10 @@
-"""What is special to CERBERUS: heads beside their teachers, their majority, how sure a teacher is; trains nothing.
+"""What is special to CERBERUS: heads beside their teachers, and the majority of these; trains nothing.
 
 k heads · k teachers: head i learnt from teacher i, in the order of the study's file
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import NamedTuple
 
 import numpy
@@ -12,12 +12,9 @@ import pandas
 
 from as2lib.metrics import ranking, significance
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
-from as2lib.metrics.probability import log_odds
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import Study, results
-from as2lib.study.run import Row
-from as2lib.study.store import StoredRun
 
 MEASURES = {  # of `metrics.agreement` → what a table calls them
     "shared": "correct top candidates shared (Figure 3)",
@@ -40,51 +37,13 @@ def published(study: Study, table: str) -> pandas.DataFrame:
     return paper[paper.index != ""].rename_axis("run")
 
 
-# ---------------------------------------------------------------- heads (notebooks 03 and 04)
-
-
-def heads(runs: Sequence[StoredRun], labels: Sequence[str]) -> pandas.DataFrame:
-    """P@1, MAP and MRR in percent of each head as a ranker, and of their combined score; means over runs."""
-    columns = {label: f"head_{i}" for i, label in enumerate(labels)} | {"combined": "score"}
-    tables = [run.scores() for run in runs]
-    scores = {label: [table.assign(score=table[column]) for table in tables] for label, column in columns.items()}
-    return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("head")
-
-
-def combined_heads(runs: Sequence[StoredRun]) -> pandas.DataFrame:
-    """P@1, MAP and MRR in percent of the heads' mean probability (equation 5) and of their mean logit; over runs."""
-    scores: dict[str, list[pandas.DataFrame]] = {"probability": [], "logit": []}
-    for table in (run.scores() for run in runs):
-        heads = table.filter(like="head_").to_numpy()
-        scores["probability"].append(table.assign(score=heads.mean(axis=1)))
-        scores["logit"].append(table.assign(score=log_odds(heads).mean(axis=1)))
-    return results.mean_and_spread(results.frame(scores))[results.METRICS].rename_axis("average of")
-
-
-def disagreement(runs: Sequence[StoredRun]) -> float:
-    """Percent of answered questions where two heads have another top candidate; mean over pairs of heads and runs."""
-    shares = []
-    for table in (run.scores() for run in runs):
-        choices = [first_choices(table, head) for head in table.filter(like="head_")]
-        shares += [(a != b).mean() for a, b in combinations(choices, 2)]
-    return 100 * float(numpy.mean(shares)) if shares else numpy.nan  # one head has no other
+# ---------------------------------------------------------------- choices and logs (notebooks 02, 03, 10)
 
 
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:
     """The row of each answered question's top candidate."""
     table = results.answered(table)
     return ranking.top(table["question_id"], table["label"], table[column]).to_numpy()
-
-
-def confidence(study: Study, systems: Sequence[Row]) -> pandas.DataFrame:
-    """Percent of its scores below 0.05, above 0.95, and either (section 3.2); means over seeds, dev and test."""
-    rows = {}
-    for system in (system for system in systems if system.seeds):
-        scores = [run.scores(split)["score"] for run in study.runs(system.run) for split in ("dev", "test")]
-        low = numpy.mean([100 * (score < 0.05).mean() for score in scores])
-        high = numpy.mean([100 * (score > 0.95).mean() for score in scores])
-        rows[system.run] = {"below 0.05": low, "above 0.95": high, "near 0 or 1": low + high}
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
 def curves(study: Study, systems: Sequence[str], value: str, parts: Sequence[str] = ()) -> pandas.DataFrame:
@@ -194,69 +153,3 @@ def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
     known = [gap.dropna() for gap in gaps.values()]
     tests = pandas.DataFrame([significance.compare(gap, 0 * gap) for gap in known], index=[*gaps])
     return tests.rename(columns={"n": "questions"})[["difference", "low", "high", "p", "questions"]]
-
-
-def majorities(seeds: Sequence[Seed], paper: pandas.DataFrame) -> pandas.DataFrame:
-    """How many questions fall in each case, mean over seeds: the student's number, and percent of it and the controls.
-
-    paper: the paper's table "majority", or none of its rows.  published: percent of WikiQA's 243 test questions; the
-    last case is what remains of them.  Ours are the questions in which the student is wrong; of the paper's 28 it is
-    right in two, as Table 2 prints P@1 89.3, which are 217 of 243.
-    """
-    cases = [{ranker: seed.majority(ranker).by_question["case"] for ranker in seed.rankers} for seed in seeds]
-    every = pandas.concat(map(pandas.DataFrame, cases))
-    means = every.apply(pandas.Series.value_counts).reindex([*CASES]).fillna(0) / len(seeds)
-    table = 100 * means / seeds[0].question_id.nunique()
-    table.insert(0, "questions", means.iloc[:, 0])
-    if not paper.empty:
-        published, total = paper.set_index("case")["questions"].reindex([*CASES]).astype(float), paper["of"].iloc[0]
-        published["rest"] = total - paper["questions"].sum()
-        table = table.assign(published=100 * published / total, **{"published questions": published.astype(int)})
-    return table.rename(index=CASES).rename_axis("case")
-
-
-def confidence_by_case(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """P(correct), in percent, that each teacher and the surest one give their top candidate, by case."""
-    every, teachers = _with_confidence(seeds)
-    table = every.groupby("case")[[*teachers, "surest"]].mean().reindex([*CASES])
-    table.insert(0, "questions", every["case"].value_counts().reindex([*CASES], fill_value=0))
-    return table.rename(index=CASES)
-
-
-def overridden(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """Every question whose majority the student overrode, index seed, those with the surest teacher first."""
-    every, teachers = _with_confidence(seeds)
-    table = every[every["case"] == "overrides"].rename_axis("question").reset_index().set_index("seed")
-    table = table.rename(columns={"teachers": "teachers right"})[["question", "teachers right", *teachers, "surest"]]
-    return table.sort_values("surest", ascending=False, kind="stable")
-
-
-def _with_confidence(seeds: Sequence[Seed]) -> tuple[pandas.DataFrame, list[str]]:
-    """The student's questions of all seeds with the teachers' confidence in percent, and the teachers' names."""
-    every = pandas.concat([seed.majority().by_question.assign(seed=seed.number) for seed in seeds])
-    teachers = [*seeds[0].teachers]
-    every[teachers] = 100 * every[[f"confidence {j}" for j in range(len(teachers))]].to_numpy()
-    every["surest"] = every[teachers].max(axis=1)
-    return every, teachers
-
-
-# ---------------------------------------------------------------- the paper's tests (notebook 07)
-
-
-def papers_tests(scores: pandas.DataFrame, pairs: Sequence[tuple[str, str]]) -> pandas.DataFrame:
-    """The tests named under Table 2, of each question's AP (mean over the seeds that both have): a row a pair (a, b).
-
-    Wilcoxon p: signed-rank, Pratt, uncorrected as in the paper; effect: matched-pairs rank-biserial correlation;
-    Spearman: of the two systems' values over questions, from which the paper reads equality, uncorrected too.
-    """
-    means = scores.pivot_table("AP", "question_id", "system").round(significance.DECIMALS)
-    rows = {}
-    for a, b in pairs:
-        gap = results.differences(scores, a, b).mean(axis=1)
-        _, p, effect = significance.signed_rank(gap.to_numpy())
-        rho, rho_p = significance.spearman(means[a].to_numpy(), means[b].to_numpy())
-        rows[a, b] = {"difference": 100 * gap.mean(), "Wilcoxon p": p, "effect": effect}
-        rows[a, b] |= {"Spearman": rho, "Spearman p": rho_p}
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis(["a", "b"])
-    table.insert(2, "Wilcoxon p Holm", significance.holm(table["Wilcoxon p"]))
-    return table
