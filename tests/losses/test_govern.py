@@ -52,26 +52,6 @@ def means(rows):
     return [sum(map(float, column)) / len(rows) for column in zip(*rows, strict=True)]
 
 
-def test_a_majority_teaches_alone_a_drawn_vote_counts_every_teacher_and_an_equal_one_abstains():
-    for teachers, total, drawn, followed in (
-        ([0.7, 0.9, 0.1], (0.04 + 0.16) / 2, 0, 2),
-        ([0.6, 0.1], (0.01 + 0.16) / 2, 1, 2),
-        ([0.5, 0.7, 0.9], (0.04 + 0.16) / 2, 0, 2),
-        ([0.5, 0.7, 0.3], (0 + 0.04 + 0.04) / 3, 1, 3),
-    ):
-        assert list(map(float, govern(*tensors([0.5], [teachers])))) == pytest.approx([total, drawn, followed])
-
-
-def test_the_teachers_on_the_labels_side_teach_by_their_confidence_and_without_one_the_label():
-    cost = (1 / 0.8, 1 / 0.6)
-    weights = [1 - c / sum(cost) for c in cost]
-    assert weights[0] == pytest.approx(4 / 7)
-    loss = govern_ca(*tensors([0.5], [[0.8, 0.6, 0.2]], [1]))
-    assert list(map(float, loss)) == pytest.approx([4 / 7 * 0.09 + 3 / 7 * 0.01, 0, 2])
-    loss = govern_ca(*tensors([0.5], [[0.4, 0.2]], [1]))
-    assert list(map(float, loss)) == pytest.approx([0.25, 1, 0])
-
-
 @settings(max_examples=100)
 @given(batches())
 def test_every_loss_equals_a_naive_loop(batch):

@@ -75,16 +75,6 @@ def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first(ranking, 
     np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
 
 
-def test_measures_of_a_small_ranking_worked_by_hand():
-    table = per_question(list("bbbbaa"), [0, 1, 0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
-    assert list(table.index) == ["b", "a"]
-    assert table.index.name == "question_id"
-    assert list(table.columns) == ["P@1", "AP", "RR", "nDCG@10"]
-    # b: correct at ranks 2 and 4: AP (1/2 + 2/4) / 2, nDCG (1/log2 3 + 1/log2 5) / (1 + 1/log2 3)
-    np.testing.assert_allclose(table.loc["b"], [0, 0.5, 0.5, 0.6509209298071326], atol=1e-15)
-    np.testing.assert_array_equal(table.loc["a"], [1, 1, 1, 1])
-
-
 def test_infinite_scores_are_ordered_and_tied_as_any_other():
     inf = math.inf
     table = per_question(list("aabbccd"), [1, 0, 1, 0, 1, 0, 1], [inf, inf, inf, 5, -inf, -inf, -inf], "all")

@@ -33,15 +33,6 @@ def naive_question_recall(rows, precision):
     return best
 
 
-def test_question_recall_by_hand():
-    # tops: a right at .9, b wrong at .8 (one is right), c right at .7, d wrong at .6 (none is), e right at .2
-    rows = [("a", 1, 0.9), ("a", 0, 0.1), ("b", 0, 0.8), ("b", 1, 0.3), ("c", 1, 0.7)]
-    rows += [("d", 0, 0.6), ("d", 0, 0.5), ("e", 1, 0.2), ("e", 0, 0.1)]
-    # thresholds: .9: TP 1, FP 0, FN 3 (b, c, e); .8: 1, 1, 2; .7: 2, 1, 1; .6: 2, 2, 1; .2: 3, 2, 0
-    for precision, recall in ((0.9, 1 / 4), (0.66, 2 / 3), (0.6, 1)):
-        assert question_recall(*columns(rows), precision=precision) == recall
-
-
 def test_a_precision_is_reached_when_it_is_met_exactly_and_a_threshold_takes_all_equal_scores_or_none():
     assert pair_recall_at_precision([0, 1], [0.9, 0.8]) == 0
     assert pair_recall_at_precision([1] * 9 + [0], [0.5] * 10, precision=0.9) == 1
