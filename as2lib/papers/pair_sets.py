@@ -1,4 +1,4 @@
-"""What a study's pair sets look like, what they share, and the papers' own counts of them; trains nothing.
+"""What a study's pair sets are made of, and how many questions and candidates they have; trains nothing.
 
 Where the texts of a set are not at hand, published scores still say which pairs are correct: counts need no text.
 """

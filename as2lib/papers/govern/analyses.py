@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy
 import pandas
-from scipy.stats import binomtest
 
-from as2lib.data.pairs import load_parts
 from as2lib.metrics import ranking, significance, threshold
-from as2lib.papers import pair_sets, paper_tables
+from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import run_here
 from as2lib.papers.govern.rows import TABLE_4
 from as2lib.papers.row import baseline
@@ -23,22 +20,6 @@ RECALLS = ("q R@P", "qp R@P")
 COMPARED = ["difference", "low", "high", "questions low", "questions high", "smallest seen", "seeds"]
 SAMPLES = 1000  # of the questions, with replacement
 ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
-
-
-def counts(study: Study) -> pandas.DataFrame:
-    """Table 1: questions and pairs of the pool and of each split; where texts are not here, the pairs a run learnt."""
-    rows: dict[str, dict[str, Any]] = {}
-    try:
-        pool = load_parts(study.govern.unlabelled, None)
-        rows["unlabelled"] = {"questions": len(set(pool["question_id"])), "pairs": len(pool)}
-    except FileNotFoundError:
-        rows["unlabelled"] = {"pairs": study.runs("govern/mean")[0].facts.get("pairs")}
-    for split, parts in study.data.target.model_dump().items():
-        counts = pair_sets.counted(study, parts, "answered" if split == "train" else "all")
-        rows[split] = counts or {"pairs": study.runs("govern/ca-mkd")[0].facts.get("pairs")}
-    table = pandas.DataFrame.from_dict(rows, orient="index", columns=["questions", "pairs"])
-    paper = paper_tables.printed(study, "govern", "table1").set_index("dataset")[["questions", "pairs"]]
-    return table.join(paper.add_prefix("published ")).astype("Int64").rename_axis("set")
 
 
 def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
@@ -117,21 +98,6 @@ def drawn(questions: int) -> numpy.ndarray:
     """How often each question is in the test set, once, and then in each sample of it: (samples + 1, questions)."""
     samples = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
     return numpy.asfortranarray(numpy.vstack([numpy.ones((1, questions)), samples]))  # as `resampled` reads it
-
-
-def gsb(study: Study, base: str, new: str) -> pandas.DataFrame:
-    """Table 3: Good : Same : Bad of one system against another over all questions, a row a seed; gain in percent."""
-    rows: dict[str, dict[str, Any]] = {}
-    before, after = ({run.run.seed: run for run in study.runs(system)} for system in (base, new))
-    for seed in (seed for seed in after if seed in before):
-        firsts = [ranking.per_question(*columns(run), "all")["P@1"] for run in (before[seed], after[seed])]
-        judged = threshold.gsb(*firsts)
-        rows[f"seed {seed}"] = {**judged._asdict(), "gain": 100 * judged.gain, "p": judged.p}
-    for row in paper_tables.printed(study, "govern", "table3").to_dict("records"):
-        sign = binomtest(row["good"], row["good"] + row["bad"]).pvalue
-        rows[f"published, {row['queries']} queries"] = {**row, "p": sign}
-    table = pandas.DataFrame.from_dict(rows, orient="index")[["good", "same", "bad", "gain", "p"]]
-    return table.astype(dict.fromkeys(("good", "same", "bad"), "Int64")).rename_axis("questions")
 
 
 def single_teacher(study: Study) -> pandas.DataFrame:
