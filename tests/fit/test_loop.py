@@ -66,6 +66,26 @@ def test_one_head_and_one_teacher_learn_what_distillation_teaches():
     assert headed.facts["parameters"] == plain.facts["parameters"]
 
 
+def test_head_i_learns_from_teacher_i():
+    teachers = tiny.logits(PAIRS, 2)
+
+    def soft(heads, said):
+        return fit(tiny.student(heads), "per_head", said, dev=None, steps=1, evaluate_every=1).log[0]["soft"]
+
+    alone = [soft(1, [teacher])[0] for teacher in teachers]
+    assert soft(2, teachers) == pytest.approx(alone, rel=1e-5)
+    assert alone[0] != pytest.approx(alone[1], rel=1e-2)
+
+
+def test_a_gradient_is_clipped_to_one_length_and_without_one_no_weight_changes():
+    def after(*factors):
+        scale = iter(factors * 4)
+        return tiny.weights(fit(loss=lambda output, targets: next(scale) * output.logits[:, 1].sum(), dev=None).model)
+
+    torch.testing.assert_close(after(1e3, 1e6), after(1e3, 1e3), atol=1e-3, rtol=0)
+    assert torch.equal(after(0, 0), tiny.weights(tiny.classifier()))
+
+
 @pytest.fixture(scope="module")
 def usual():
     return fit()

@@ -5,6 +5,7 @@ import torch
 
 from as2lib.fit.objectives import LOSSES, named, objective
 from as2lib.losses.distillation import kd
+from as2lib.losses.govern import govern
 
 GENERATOR = torch.Generator().manual_seed(0)
 LOGITS, TEACHERS = torch.randn(6, 2, generator=GENERATOR), torch.randn(6, 3, 2, generator=GENERATOR)
@@ -33,6 +34,17 @@ def test_list_and_pair_losses_read_each_question_by_itself():
     t = (TEACHERS[:, :, 1] - TEACHERS[:, :, 0]).mean(dim=1)
     taught = torch.stack([t[1] - t[0], t[2] - t[3], t[2] - t[4], t[5] - t[3], t[5] - t[4]])
     assert total("margin_mse") == pytest.approx((margins - taught).square().mean().item(), rel=1e-5)
+
+
+def test_votes_are_of_probabilities_and_a_head_votes_without_its_own_teacher():
+    student, heads, teachers = (values.softmax(-1)[..., 1] for values in (LOGITS, HEADS, TEACHERS))
+    assert total("mean_ensemble") == pytest.approx((student - teachers.mean(1)).square().mean().item(), rel=1e-5)
+    own = [(heads[:, i] - teachers[:, i]).square().mean().item() for i in range(3)]
+    assert total("teacher_a_head") == pytest.approx(sum(own), rel=1e-5)
+    others = [govern(heads[:, i], teachers[:, [j for j in range(3) if j != i]]).total.item() for i in range(3)]
+    assert total("govern_a_head") == pytest.approx(sum(others), rel=1e-5)
+    entropy = torch.nn.functional.cross_entropy(LOGITS, LABELS).item()
+    assert total("ca_mkd") == pytest.approx(entropy + total("ca_mkd_without_ce"), rel=1e-5)
 
 
 def test_one_label_learns_what_two_do():
