@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pandas
 
 from as2lib.papers import Study
-from as2lib.paths import find_root
+from as2lib.paths import file_sha256, find_root
 from as2lib.study.findings import TEXTS_PREFIX
 from as2lib.study.store import read_json, write_json
 
@@ -41,7 +40,7 @@ def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     """
     path = find_root() / "params" / "expected" / f"{study.study}.json"
     if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for number, numbers in committed(study).items() if study.store.index else ():
         for name, value in numbers.items():
@@ -100,14 +99,13 @@ def by_notebook(study: Study) -> pandas.DataFrame:
     return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
 
 
-def write_manifest(study: Study) -> dict[str, Any]:
+def write_manifest(study: Study) -> None:
     """`reports/<study>/manifest.json`: the identity of every run, and the SHA-256 of every table that has no times."""
     folder = find_root() / "reports" / study.variant
     tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
     manifest = {
         "study": study.study,
-        "tables": {path.name: sha256(path.read_bytes()).hexdigest() for path in tables},
+        "tables": {path.name: file_sha256(path) for path in tables},
         "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
     }
     write_json(folder / "manifest.json", manifest)
-    return manifest
