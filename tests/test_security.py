@@ -4,6 +4,8 @@ import ast
 import io
 import json
 import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import nbformat
@@ -74,17 +76,20 @@ def test_python_in_a_models_folder_is_refused_in_one_line_unasked(auto, command,
         assert "Traceback" not in printed.err
 
 
-def test_a_page_asks_no_other_place(tmp_path):
+def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
     from as2lib.report.pages import render
 
-    cells = [nbformat.v4.new_markdown_cell("# A page")]
+    cells = [nbformat.v4.new_markdown_cell("# A page\n\n<script>alert(1)</script>")]
     executed = tmp_path / "executed.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), executed)
     page = render(executed, tmp_path / "01_data.html", ["01_data"]).read_text(encoding="utf-8")
     policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', page)[1]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts}
     assert rules["default-src"] == "'none'"
-    assert rules["script-src"] == "'unsafe-inline'"  # no file of another place
+    assert rules["script-src"] in hashes
+    assert len(rules["script-src"].split()) == 1
     assert rules["img-src"] == "data:"
     assert page.index("Content-Security-Policy") < page.index("<style>")
 

@@ -39,7 +39,7 @@ PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 class Report:
     """The output side of one notebook: `begin(study, "03_distillation")`.
 
-    Tables are saved as `tables/NN_table_<k>.csv`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
     times differ from run to run, all else must not.
     """
@@ -75,7 +75,7 @@ class Report:
         empty: str = NOT_RUN,
         beside: str = "",
     ) -> Styler | HTML:
-        """Save a table (its numbers as csv) or a figure, and return what Jupyter displays.
+        """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
 
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
         columns: those on the page, in order; the csv has all.
@@ -107,6 +107,8 @@ class Report:
         if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
+            latex = tables.as_latex(cells, caption, name)
+            file.with_suffix(".tex").write_text(latex, encoding="utf-8")
             parts.append(_link(f"tables/{file.name}"))
         return tables.styled(cells, " ".join(parts), name, folded, tables.best(item))
 

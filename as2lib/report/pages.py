@@ -1,7 +1,9 @@
 """Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping
+from hashlib import sha256
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
@@ -91,10 +93,12 @@ def render(
                 if CAPTION.search(output.get("data", {}).get("text/html", "")):
                     output["data"]["text/html"] = framed(output["data"]["text/html"])
     pages, place = [None, *map(page_name, names), None], names.index(name) + 1
+    script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
         "title": unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip()),
         "css": _css(),
-        "js": (TEMPLATE / "report.js").read_text(encoding="utf-8"),
+        "js": script,
+        "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
         "previous": pages[place - 1],
         "next": pages[place + 1],
         "others": others or {},

@@ -2,7 +2,7 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.report.tables import best, cell, formatted, styled
+from as2lib.report.tables import as_latex, best, cell, formatted, styled
 
 LABELS = {"mhs/3h1": "MHS", "base/electra": "untaught base"}
 
@@ -51,6 +51,7 @@ def test_texts_cannot_become_markup():
     html = styled(formatted(table, {}), "", "t").to_html()
     assert "<b>" not in html
     assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
+    assert r"\&" in as_latex(formatted(table, {}), "100 % of A & B", "t")
 
 
 def test_the_best_accuracy_of_a_column_is_bold_and_no_published_one():
