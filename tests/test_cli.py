@@ -98,7 +98,7 @@ def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, capsys, monk
 
 
 def test_a_terminal_of_another_encoding_ends_no_command(folder, monkeypatch):
-    rows = [{"question": "where is łódź ?", "candidates": ["łódź is here", "it is — ✓"]}]
+    rows = [{"question": "where is łódź ?", "answer": answer} for answer in ("łódź is here", "it is — ✓")]
     (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     output = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(output, encoding="latin-1"))

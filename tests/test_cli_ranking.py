@@ -42,7 +42,7 @@ def test_a_question_is_any_text(folder, capsys, monkeypatch, question):
 
 def test_no_text_of_a_pair_table_commands_a_terminal(folder, capsys, monkeypatch):
     text = "\x1b[2J\u202ered"
-    row = {"question_id": text, "question": text, f"\x1b{text}": 1, "candidates": [{"text": text, "id": text}]}
+    row = {"question_id": text, "question": text, f"\x1b{text}": 1, "answer": text, "candidate_id": text}
     Path("my.jsonl").write_text(json.dumps(row) + "\n")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     for command in (["rank", "lexical/bm25", "my.jsonl"], ["score", "lexical/bm25", "my.jsonl"]):
@@ -62,24 +62,22 @@ READERS = {
 
 
 @pytest.mark.parametrize("suffix", READERS)
-def test_ids_come_back_in_every_format_from_pairs_and_from_lists(folder, suffix):
-    Path("ids.tsv").write_text("qid\tquestion\tdocid\tanswer\nq 7\tthe red ?\td9\thill\nq 7\tthe red ?\td4\tthe red\n")
-    candidates = [{"id": "d9", "text": "hill"}, {"id": "d4", "text": "the red", "url": "/4"}]
-    Path("ids.jsonl").write_text(json.dumps({"qid": "q 7", "question": "the red ?", "candidates": candidates}) + "\n")
-    for source in ("ids.tsv", "ids.jsonl"):
-        assert main(["rank", "lexical/word_overlap", source, "--out", f"ranked.{suffix}"]) == 0
-        table = READERS[suffix](f"ranked.{suffix}")[["question_id", "rank", "candidate_id", "answer"]]
-        assert table.to_numpy().tolist() == [["q 7", 1, "d4", "the red"], ["q 7", 2, "d9", "hill"]]
-        assert main(["rank", "lexical/word_overlap", source, "--out", "ranked.run"]) == 0
-        rows = [line.split()[:4] for line in Path("ranked.run").read_text().splitlines()]
-        assert rows == [["q%207", "Q0", "d4", "1"], ["q%207", "Q0", "d9", "2"]]
+def test_ids_come_back_in_every_format(folder, suffix):
+    rows = "qid\tquestion\tcandidate_id\tanswer\nq 7\tthe red ?\td9\thill\nq 7\tthe red ?\td4\tthe red\n"
+    Path("ids.tsv").write_text(rows)
+    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--out", f"ranked.{suffix}"]) == 0
+    table = READERS[suffix](f"ranked.{suffix}")[["question_id", "rank", "candidate_id", "answer"]]
+    assert table.to_numpy().tolist() == [["q 7", 1, "d4", "the red"], ["q 7", 2, "d9", "hill"]]
+    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--out", "ranked.run"]) == 0
+    rows = [line.split()[:4] for line in Path("ranked.run").read_text().splitlines()]
+    assert rows == [["q%207", "Q0", "d4", "1"], ["q%207", "Q0", "d9", "2"]]
 
 
 def test_run_files_order_candidates_whose_probabilities_are_all_one(folder, capsys):
     path = public_model(folder / "sure", labels=1) / "model.safetensors"
     save_file(load_file(path) | {"classifier.bias": torch.full((1,), 60.0)}, path, metadata={"format": "pt"})
-    row = {"question": f"where is the {WORDS[0]} ?", "candidates": [f"the {word}" for word in WORDS]}
-    Path("lists.jsonl").write_text(json.dumps(row) + "\n")
+    rows = [{"question": f"where is the {WORDS[0]} ?", "answer": f"the {word}"} for word in WORDS]
+    Path("lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     write_pairs(folder / "few.tsv", questions=1)
     assert main(["rank", "sure", "lists.jsonl", "--out", "ranked.run"]) == 0
     assert main(["score", "sure", "few.tsv", "--trec", "scored.run", "--out", "scored.csv"]) == 0

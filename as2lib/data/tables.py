@@ -15,19 +15,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
-from as2lib.data.columns import (
-    LISTS,
-    NAMES,
-    called,
-    columns_of,
-    correct_class,
-    listed,
-    lists_of,
-    question_of,
-    say_unread,
-    side_of,
-    text_of,
-)
+from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
 from as2lib.data.sets import NoSplit, note, shorten
 from as2lib.metrics.questions import Questions, require_together
 
@@ -35,11 +23,10 @@ BLOCK = 1 << 28  # bytes that Arrow parses at once: no row may be longer
 
 
 class Table(NamedTuple):
-    """Unchecked pairs under our names, every column text.  name: what errors call it.  numbers: of its rows, from 1."""
+    """Unchecked pairs under our names, every column text.  name: what errors call it."""
 
     name: str
     pairs: pa.Table
-    numbers: Sequence[int] | None = None  # where several pairs come from one row
 
 
 # ---------------------------------------------------------------- rules
@@ -58,7 +45,7 @@ def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None)
     def where(row: int) -> str:
         for table in tables:
             if row < len(table.pairs):
-                return f"{table.name}, row {table.numbers[row] if table.numbers else row + 1}"
+                return f"{table.name}, row {row + 1}"
             row -= len(table.pairs)
         raise IndexError(row)
 
@@ -173,13 +160,8 @@ def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
     """The columns of an Arrow table that we need; labels that are classes are read by the names of these."""
     is_dataset = b"huggingface" in (table.schema.metadata or {})
     features = Features.from_arrow_schema(table.schema) if is_dataset else {}
-    lists = [key for key in table.column_names if side_of(key) or called([key], LISTS)]
-    if any(pa.types.is_nested(table.schema.field(key).type) for key in lists):
-        if "ClassLabel" in repr([features.get(key) for key in lists]):
-            raise ValueError(f"{name}: label: expected 0 or 1 for each candidate, got classes in a list")
-        batches = table.to_batches(max_chunksize=1024)
-        return _from_rows(name, (row for batch in batches for row in batch.to_pylist()), labelled)
-    columns = columns_of(table.column_names, name, labelled)
+    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
+    columns = columns_of(table.column_names, name, labelled, nested)
     pairs = {}
     for key, column in columns.items():
         try:
@@ -187,48 +169,29 @@ def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
         except pa.ArrowException:
             raise ValueError(f"{name}: {key}: expected text, got {table[column].type!s:.60}") from None
     label = features.get(columns.get("label"))
-    if isinstance(label, ClassLabel):
-        correct = correct_class(label.names)
-        if correct is None or len(label.names) != 2:
-            got = listed(label.names)
-            raise ValueError(f"{name}: label: expected two classes, such as incorrect and correct, got {got}")
-        if correct == 0:  # any other number, such as the -1 of hidden labels, stays what it is
-            swapped = pc.if_else(pc.equal(pairs["label"], "0"), "1", pairs["label"])
-            pairs["label"] = pc.if_else(pc.equal(pairs["label"], "1"), "0", swapped)
+    if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
+        expected = "expected two classes, of which the last means correct, such as incorrect and correct"
+        raise ValueError(f"{name}: label: {expected}, got {listed(label.names)}; write 1 for correct, 0 for the other")
     return Table(name, pa.table(pairs))
 
 
-def _from_rows(name: str, rows: Iterable[Any], labelled: bool) -> Table:
-    """Rows that are dicts, each a pair, or a question with its candidates, called by its number if it has no id."""
-    pairs, numbers, with_ids, unread, empty = [], [], None, set(), 0
+def _from_rows(name: str, rows: Sequence[Any], labelled: bool) -> Table:
+    """Rows that are dicts, each a pair."""
     for number, row in enumerate(rows, 1):
-        where = f"{name}, row {number}"
         if not isinstance(row, Mapping):
-            raise ValueError(f"{where}: expected an object with a question and an answer, got {shorten(row)}")
-        candidates = [row]
-        if lists := lists_of(row, where):
-            candidates = question_of(row, lists, where, unread)
-            empty += not candidates
-        for pair in candidates if lists else ():
-            with_ids = pair["question_id"] is not None if with_ids is None else with_ids
-            if with_ids != (pair["question_id"] is not None):
-                raise ValueError(f"{where}: expected each row to have an id, or none")
-            pair["question_id"] = pair["question_id"] if with_ids else number
-        pairs += candidates
-        numbers += [number] * len(candidates)
-    if empty:
-        note(f"{name}: questions without a candidate: {empty:,}; they are left out, and no metric counts them")
-    say_unread(sorted(map(str, unread)), name)
-    names = list(dict.fromkeys(key for pair in pairs for key in pair))
-    columns = columns_of(names, name, labelled) if pairs else {key: key for key in NAMES}
-    texts = {key: [pair.get(column) for pair in pairs] for key, column in columns.items()}
-    return Table(name, pa.table({key: _texts(values, key, name, numbers) for key, values in texts.items()}), numbers)
+            got = shorten(row)
+            raise ValueError(f"{name}, row {number}: expected an object with a question and an answer, got {got}")
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    nested = [key for key in names if any(isinstance(row.get(key), list | tuple | dict | np.ndarray) for row in rows)]
+    columns = columns_of(names, name, labelled, nested) if rows else {key: key for key in NAMES}
+    texts = {key: _texts([row.get(column) for row in rows], key, name) for key, column in columns.items()}
+    return Table(name, pa.table(texts))
 
 
-def _texts(values: Iterable[Any], key: str, name: str, numbers: Iterable[int]) -> pa.Array:
+def _texts(values: Iterable[Any], key: str, name: str) -> pa.Array:
     """Values from Python as an Arrow column of texts: numbers as Arrow writes them, None and NaN as null."""
     texts = []
-    for row, value in zip(numbers, values, strict=True):
+    for row, value in enumerate(values, 1):
         if not isinstance(value, str) and pd.api.types.is_scalar(value) and not isinstance(value, bytes):
             is_whole = isinstance(value, float) and value.is_integer()
             value = None if pd.isna(value) else str(int(value) if is_whole else value)

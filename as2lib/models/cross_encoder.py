@@ -20,7 +20,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from as2lib.data.columns import correct_class
+from as2lib.data.columns import class_meant
 from as2lib.data.pretrained import folder_of, open_pretrained, read_config
 from as2lib.data.sets import note
 from as2lib.models import first_token
@@ -107,7 +107,7 @@ def _require_class_one_answers(model: nn.Module) -> None:
         return
     names = [str(config.id2label[number]) for number in range(CLASSES)]
     said = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
-    correct = correct_class(names)
+    correct = class_meant(names)
     if correct is None:
         note(f"{said}; label 1 is taken for the correct one")
     if correct == 0:

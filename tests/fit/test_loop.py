@@ -224,15 +224,10 @@ def interleaved():
     return PAIRS.select(place.argsort(kind="stable"))
 
 
-def with_classes(names):
-    other = PAIRS.map(lambda row: {"label": 1 - row["label"]})
-    return other.cast_column("label", ClassLabel(names=names))
-
-
 FORMS = {
     "rows apart": interleaved,
-    "classes the other way round": lambda: with_classes(["relevant", "irrelevant"]),
-    "other names": lambda: PAIRS.rename_columns({"question": "query", "label": "relevance"}),
+    "classes": lambda: PAIRS.cast_column("label", ClassLabel(names=["irrelevant", "relevant"])),
+    "other names": lambda: PAIRS.rename_columns({"question": "query", "answer": "sentence"}),
     "Arrow": lambda: PAIRS.with_format("arrow"),
     "pandas": PAIRS.to_pandas,
 }
