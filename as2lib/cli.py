@@ -35,7 +35,7 @@ Model = Annotated[str, typer.Argument(help="a folder, a hub name, a run of a stu
 Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
 Precision = Annotated[Literal["float32", "bf16", "auto"], typer.Option(help="auto: bf16 where the machine has it")]
-Backend = Annotated[Literal["torch", "openvino", "onnx"] | None, typer.Option(help="default: an export's, or torch")]
+Backend = Annotated[Literal["torch", "onnx"] | None, typer.Option(help="default: an export's, or torch")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
 BatchSize = Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
 MaxLength = Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
@@ -336,23 +336,16 @@ def compare(
 def export(
     model: Model,
     out: Annotated[Path, typer.Argument(help="a new folder")],
-    to: Annotated[Literal["openvino", "onnx", "sentence-transformers"], typer.Option()] = "openvino",
-    int8: Annotated[bool, typer.Option("--int8", help="static int8 (default: float32)")] = False,
-    pairs: Annotated[str | None, typer.Option(help="training pairs that int8 is calibrated on")] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="dynamic int8 (default: float32)")] = False,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
     fit: Fit = False,
 ) -> None:
-    """Write a model for another runtime.  ONNX Runtime or OpenVINO, or with one label for sentence-transformers."""
+    """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
     from as2lib.export import export as write
 
-    if int8 and pairs is None:
-        raise ValueError("--int8: expected --pairs, training pairs to calibrate with; got none")
-    split = None if pairs is None or expanded(pairs).is_file() else "train"
-    calibration = commands.scoring.pairs_of_source(pairs, split) if int8 else None
-    write(commands.named.model_of(model, partial(_load, study), fit), out, to, calibration, max_length)
-    opened = "sentence_transformers.CrossEncoder" if to == "sentence-transformers" else "Ranker.load"
-    print(f"written: {out}; open it: {opened}({str(out)!r})")
+    write(commands.named.model_of(model, partial(_load, study), fit), out, int8, max_length)
+    print(f"written: {out}; open it: Ranker.load({str(out)!r})")
 
 
 if __name__ == "__main__":

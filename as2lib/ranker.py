@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # a ranker that counts words needs neither torch nor transfor
 
     from as2lib.data.encode import PairEncoder
     from as2lib.data.words import WordEncoder
-    from as2lib.export import Exported
 
 LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
@@ -79,19 +78,21 @@ class Ranker:
 
     def __init__(
         self,
-        model: "nn.Module | Exported",
+        model: "nn.Module",
         encoder: "PairEncoder | WordEncoder",
         device: str | None = None,
         precision: str = "float32",
         alpha: Ratios | None = None,
     ):
+        from as2lib.data.encode import paired
+        from as2lib.models.cross_encoder import for_ranking
         from as2lib.score import check_precision
 
-        exported, config = not hasattr(model, "parameters"), getattr(model, "config", None)
-        self.device = "cpu" if exported else computing_on(device)
-        self.precision = model.precision if exported else computed_in(precision, self.device)
-        self._autocast = "float32" if exported else self.precision  # an exported model computes as it was opened
+        config = getattr(model, "config", None)
+        self.device = computing_on(device)
+        self._autocast = computed_in(precision, self.device)
         check_precision(self._autocast, self.device)
+        self.precision = getattr(model, "precision", self._autocast)  # of an exported model: what it was exported in
         self._exits = list(getattr(config, "exits", ()))
         self.is_probability = getattr(config, "probabilities", True)
         if alpha is not None:
@@ -99,13 +100,8 @@ class Ranker:
                 raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(alpha, len(self._exits))
         self._pairs_held = TOKENS_HELD if alpha is None else STATES_HELD
-        self.model, self.encoder, self.alpha = model, encoder, alpha
-        if not exported:
-            from as2lib.data.encode import paired
-            from as2lib.models.cross_encoder import for_ranking
-
-            for_ranking(model).eval().to(self.device)
-            self.encoder = paired(model, encoder)
+        for_ranking(model).eval().to(self.device)
+        self.model, self.encoder, self.alpha = model, paired(model, encoder), alpha
 
     def __repr__(self) -> str:
         drops = "" if self.alpha is None else f", alpha={self.alpha}"
@@ -123,8 +119,8 @@ class Ranker:
     ) -> "Ranker":
         """A ranker from a model's folder, its name on the hub, or `lexical/word_overlap`; or from what was exported.
 
-        name: a folder is looked for first.  backend: "torch", "onnx" or "openvino", for which a model is exported now
-        and kept; None: what an exported folder was exported for, torch for any other.
+        name: a folder is looked for first.  backend: "torch", or "onnx", for which a model is exported now and kept;
+        None: "onnx" for an exported folder, "torch" for any other.
         max_length: tokens of question and candidate together; default: what the tokenizer was saved with, at most what
         the model has positions for.
         Raises FileNotFoundError where there is no such model, ValueError as the class, and for more than two labels.
@@ -137,12 +133,21 @@ class Ranker:
         from as2lib import models
         from as2lib.data.encode import load_encoder
 
-        if backend not in (None, "torch") or (folder / EXPORTED).exists():
-            from as2lib import export
+        is_exported = (folder / EXPORTED).exists()
+        if backend not in (None, "onnx", *([] if is_exported else ["torch"])):
+            raise ValueError(
+                f'{name}: expected the backend "onnx", or "torch" of a model in its own format; got {backend!r}'
+            )
+        if is_exported or backend == "onnx":
+            from as2lib.export import Exported, exported
 
-            folder = export.find(name, backend)
-            model = export.Exported(folder, precision, device)
-            return cls(model, load_encoder(folder, max_length), alpha=alpha)
+            if device not in (None, "cpu") or precision not in ("float32", "auto"):
+                got = f"got {device or 'cpu'} and {precision}"
+                raise ValueError(
+                    f"{name}: expected the device cpu and float32, in which exported models compute; {got}"
+                )
+            folder = exported(name)
+            return cls(Exported(folder), load_encoder(folder, max_length), "cpu", alpha=alpha)
         device = computing_on(device)  # what can't be is refused before anything is loaded
         # By its name, which errors call it by, not by a folder of the hub's cache.
         return cls(models.load(name), load_encoder(name, max_length), device, precision, alpha)

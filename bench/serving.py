@@ -1,4 +1,4 @@
-"""A `Ranker` by what it runs with and its precision, on WikiQA: MAP, size and time.
+"""A `Ranker` by torch or ONNX Runtime and its precision, on WikiQA: MAP, size and time.
 
 All take turns on one core; what counts is processor time, which other programs stretch far less than the clock's.
 A pair of the test set is scored once by each system: every turn takes another part of the questions.
@@ -8,7 +8,6 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
@@ -17,35 +16,29 @@ import torch
 
 from as2lib import models
 from as2lib.data.encode import load_encoder
-from as2lib.export import INT8, PACKAGES, export
+from as2lib.export import export
 from as2lib.fit import train
 from as2lib.metrics.ranking import summary
-from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.precision import machine
 from as2lib.ranker import Ranker
 from bench import NotRun, wikiqa
 
-TARGET = "ours ≥ 5 times as fast as CrossEncoder.predict, MAP within 0.5"
-STEPS = {"cross-encoder": 200, "MHS B5 3H1": 60, "cascade": 120}  # of 32 pairs, far fewer than a study's
-EXITS, ALPHA = (2, 4, 6), 0.3  # of the cascade: its layers with a classifier, and the share that each drops
+TARGET = "MAP within 0.5"
+STEPS = {"cross-encoder": 200, "MHS B5 3H1": 60}  # of 32 pairs, far fewer than a study's
 
 
 def main(full: bool = False, rounds: int = 3) -> dict[str, dict]:
-    """A row for each model, backend and precision; a cascade prunes with each."""
+    """A row for each model, backend and precision."""
     if not full:
-        raise NotRun("three models are fitted first, for minutes: --full")
-    if not installed():
-        raise NotRun('neither OpenVINO nor ONNX Runtime is installed with nncf: pip install ".[serve]" in the clone')
+        raise NotRun("two models are fitted first, for minutes: --full")
     pairs = wikiqa.pairs("test").to_pandas()
     questions = [rows for _, rows in pairs.groupby("question_id", sort=False)]
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     torch.set_num_threads(1)  # a second thread would wait for the core, and its waiting would count
     with tempfile.TemporaryDirectory() as scratch:
         folders = dict(exported(Path(scratch)))
-        rankers = {
-            name: Ranker.load(path, alpha=ALPHA if "cascade" in name else None) for name, path in folders.items()
-        }
+        rankers = {name: Ranker.load(path) for name, path in folders.items()}
         sizes = {name: mebibytes(path) for name, path in folders.items()}
         seconds, scores = dict.fromkeys(rankers, 0.0), {name: [] for name in rankers}
         for part in numpy.array_split(numpy.arange(len(questions)), rounds):
@@ -67,20 +60,13 @@ def main(full: bool = False, rounds: int = 3) -> dict[str, dict]:
 
 
 def exported(scratch: Path) -> Iterator[tuple[str, Path]]:
-    """Each model's folder, and those that it is exported to, by name: "cascade: openvino, int8"."""
-    train_pairs = wikiqa.pairs("train")
+    """Each model's folder, and those that it is exported to, by name: "cross-encoder: onnx, int8"."""
     for model in STEPS:
         folder = fitted(model)
         yield f"{model}: torch, float32", folder
-        for backend in installed():
-            for precision, calibration in (("float32", None), ("int8", train_pairs))[: 1 + (backend == INT8)]:
-                out = scratch / f"{folder.name}-{backend}-{precision}"
-                yield f"{model}: {backend}, {precision}", export(folder, out, backend, calibration)
-
-
-def installed() -> list[str]:
-    """The backends that a model can be exported to here, int8 included."""
-    return [name for name, packages in PACKAGES.items() if all(map(find_spec, (*packages, "nncf")))]
+        for precision in ("float32", "int8"):
+            out = scratch / f"{folder.name}-{precision}"
+            yield f"{model}: onnx, {precision}", export(folder, out, int8=precision == "int8")
 
 
 def fitted(name: str) -> Path:
@@ -91,20 +77,16 @@ def fitted(name: str) -> Path:
             start = start if name == "cross-encoder" else fitted("cross-encoder")
             model, encoder, loss = models.load(start), load_encoder(start), "ce"
         torch.manual_seed(0)
-        if name == "cascade":
-            model = CascadeTransformer.from_backbone(model, EXITS)
-        elif name == "MHS B5 3H1":
-            model, loss = (
-                MHSForSequenceClassification.from_backbone(model, body=5, heads=3, perturb=0.02),
-                "ce_per_head",
-            )
+        if name == "MHS B5 3H1":
+            model = MHSForSequenceClassification.from_backbone(model, body=5, heads=3, perturb=0.02)
+            loss = "ce_per_head"
         steps = STEPS[name]
         train(wikiqa.pairs("train"), model, loss, encoder=encoder, steps=steps, learning_rate=5e-5).save(folder)
     return folder
 
 
 def places(ranker: Ranker, questions: Sequence[pandas.DataFrame]) -> list[float]:
-    """Minus the place of each pair in its question: a pruned candidate stands below all that were not."""
+    """Minus the place of each pair in its question."""
     scores = []
     lists = [rows["answer"].tolist() for rows in questions]
     for ranking in ranker.rank([rows["question"].iloc[0] for rows in questions], lists):
@@ -115,5 +97,5 @@ def places(ranker: Ranker, questions: Sequence[pandas.DataFrame]) -> list[float]
 
 def mebibytes(folder: Path) -> float:
     """What a model's weights and graph take on disk."""
-    kinds = (".safetensors", ".onnx", ".xml", ".bin")
+    kinds = (".safetensors", ".onnx")
     return sum(path.stat().st_size for path in folder.iterdir() if path.suffix in kinds) / 2**20

@@ -45,7 +45,7 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("plan braces.yaml", "braces.yaml"),
         ("train bad.tsv --model model --out new", "bad.tsv, row 90"),
         ("train my.tsv --out model", "model"),
-        ("export model model --to onnx", "model"),
+        ("export model model", "model"),
         ("train my.tsv --out x --learning-rate 0", "learning-rate"),
         ("train my.tsv --out x --alpha 1.5", "--alpha"),
         ("train my.tsv --out x --steps 3 --epochs 1", "steps"),

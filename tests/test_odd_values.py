@@ -25,7 +25,7 @@ COMMANDS = {  # the shortest that works
     "rank": ["lexical/bm25", "where is the red ?", "red"],
     "score": ["lexical/bm25", "my.tsv"],
     "compare": ["my.run", "my.run", "my.qrels"],
-    "export": ["model", "exported", "--int8", "--pairs", "my.tsv"],
+    "export": ["model", "exported", "--int8"],
 }
 NOT_TRIED = {"study"}  # which hands what it is given to Snakemake
 
