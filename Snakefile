@@ -18,7 +18,7 @@ rule worker:
     output: touch(f"{ENDED}/{{number}}")
     threads: study.threads
     resources: gpu=int(study.gpu)
-    shell: "as2 fit {STUDY:q} --pages beside"
+    shell: "AS2_WORKER={wildcards.number} as2 fit {STUDY:q} --pages beside"
 
 rule report:
     input: expand(rules.worker.output, number=range(WORKERS))

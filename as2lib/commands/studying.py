@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -128,24 +129,21 @@ def work(study: Study, made: str, weights: bool, say: Callable[[str], None]) -> 
             last = notebook is first or (notebook.timed and not measured)
             if made == "alone" or not last:
                 make = partial(make_stale_page, study, notebook.name, contents[notebook.name])
-                error = study.folder / "executed" / f"{notebook.name[:2]}.log"
-                items.append(worker.Page(notebook.name, pages.runs(study, notebook), error, make))
+                error, runs = study.folder / "executed" / f"{notebook.name[:2]}.log", pages.runs(study, notebook)
+                items.append(worker.Job(notebook.name, f"page-{notebook.name}", error, runs, make))
     missing = worker.work(study.store, say, weights, items)
     if missing and not made:  # else who started this worker says it
         say(worker.unfinished_line(study.name, worker.states(study.store)))
     return int(bool(missing))
 
 
-def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> bool:
-    """Make a page whose runs are there; False where it is as it should be."""
-    reason = pages.why(study, name, content)
-    if reason:
-        os.environ[worker.MAKE_NOTHING] = "1"
-        try:
-            make_page(study, name)
-        finally:
-            del os.environ[worker.MAKE_NOTHING]
-    return bool(reason)
+def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> str:
+    """Make a page whose runs are there; returns what is said of it, "" where it is as it should be."""
+    started = time.perf_counter()
+    if not pages.why(study, name, content):
+        return ""
+    make_page(study, name)
+    return f"page {name}, {time.perf_counter() - started:.0f} s"
 
 
 def make_page(study: Study, name: str) -> None:
@@ -191,11 +189,10 @@ def check(study: Study) -> list[str]:
 def plan(study: Study) -> None:
     """Print each run and where it stands; then what is left."""
     states = worker.states(study.store)
-    for state in states:
-        parents = ", ".join(run.name for run in study.plan[state.name].parent_runs())
-        detail = state.detail or f"from {parents or '–'}"
-        print(f"{state.state:<9}  {state.name:<36} {detail}")
-    counts = Counter(state.state for state in states)
+    for name, state in states.items():
+        parents = ", ".join(run.name for run in study.plan[name].parent_runs())
+        print(f"{name:<36} {state}" + (f", from {parents}" if parents else ""))
+    counts = Counter(state.partition(":")[0] for state in states.values())
     print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
     needed = study.store.needed(list(study.plan))
     left = [*{study.store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names

@@ -3,101 +3,71 @@
 A run is written to <folder>.partial and renamed whole, done.json last: a kill loses the steps since its checkpoint.
 """
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock
+from filelock import Timeout
 
 from as2lib.data.sets import bar, is_watched
-from as2lib.locks import is_held, lock, take
+from as2lib.locks import file_lock, lock
 from as2lib.study import derived
-from as2lib.study.estimate import steps
-from as2lib.study.run import Run
 from as2lib.study.store import Store, Task, git_commit, write_json
 
-MAKE_NOTHING = "AS2_MAKE_NOTHING"  # set in the notebooks of a study, whose runs its workers make
-ON_A_DEVICE = ("fit", "shuffled", "ranker")  # kinds of runs
+WORKER = "AS2_WORKER"  # of a study's workers: its number
 ERROR_FILE = "error.txt"  # in the folder of a run that failed: the traceback
 CHECKPOINT = "checkpoint"  # in a run's folder while it is made
 WAIT_SECONDS = 0.5  # until a worker with nothing to take looks again
 Say = Callable[[str], None]
 
 
-class Queue:
-    """The runs that a study misses, those with the longest chain behind them first; knows no file.
+class Job(NamedTuple):
+    """A run, or a page.  lock: its name.  error: where a traceback goes.  runs: those that it is made from.
 
-    chain: run → steps of the longest chain that begins with it, one more a run.
+    make: returns what is said of it, "" where it is there already.
     """
 
-    def __init__(self, plan: dict[str, Run], needed: dict[str, bool]):
-        self.needed = needed
-        self.parents = {name: [run.name for run in plan[name].parent_runs() if run.name in needed] for name in needed}
-        self.chain = dict.fromkeys(needed, 0)
-        for name in reversed(needed):  # children first
-            self.chain[name] += 1 + steps(plan[name])
-            for parent in self.parents[name]:
-                self.chain[parent] = max(self.chain[parent], self.chain[name])
-        self.left = dict.fromkeys(sorted(needed, key=lambda name: -self.chain[name]))  # not known to be made
-        self.failed: set[str] = set()
-
-    def ready(self, is_made: Callable[[str], bool]) -> Iterator[str]:
-        """The runs that can be made now, in the order in which they are to be taken."""
-
-        def is_left(name: str) -> bool:
-            if name in self.left and is_made(name):
-                del self.left[name]
-            return name in self.left
-
-        for name in list(self.left):
-            if name not in self.failed and not any(map(is_left, self.parents[name])) and is_left(name):
-                yield name
-
-    def possible(self) -> set[str]:
-        """The runs that are left, but for those that failed and all that is made from these."""
-        lost = set(self.failed)
-        for name in self.needed:  # parents first
-            if lost.intersection(self.parents[name]):
-                lost.add(name)
-        return self.left.keys() - lost
-
-
-class Page(NamedTuple):
-    """A page, made once its runs are there.  error: where a traceback goes.  make: says whether it had to be made."""
-
     name: str
-    runs: frozenset[str]
+    lock: str
     error: Path
-    make: Callable[[], bool]
+    runs: frozenset[str]
+    make: Callable[[], str]
 
 
-def work(store: Store, say: Say, model: bool = False, pages: Sequence[Page] = ()) -> list[str]:
+def work(store: Store, say: Say, model: bool = False, pages: Sequence[Job] = ()) -> list[str]:
     """Make what is missing, and pages as soon as their runs are there, until nothing is left that could be taken.
 
     A run that another worker makes is waited for where something is made from it; what fails stops only what is made
     from it.  Returns the names of what can't be made.  Where its time is up (SIGTERM), a job of a cluster is put back
     in the queue if the study came any further.
     """
-    queue, began = Queue(store.plan, store.needed(list(store.plan), model)), time.time()
-    if any(store.plan[name].kind in ON_A_DEVICE for name in queue.needed):
-        take_gpu()
+    needed, began = store.needed(list(store.plan), model), time.time()
+    take_gpu()
+
+    def make_run(name: str) -> str:
+        line = make_locked(store, name)
+        return line and f"{sum(is_whole(store, other) for other in needed)}/{len(needed)} {line}"
+
+    jobs = []
+    for name in needed:
+        parents = frozenset(parent.name for parent in store.plan[name].parent_runs())
+        error = partial_folder(store, name) / ERROR_FILE
+        jobs.append(Job(name, store.folder(name).name, error, parents, partial(make_run, name)))
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
-        return _work(store, say, queue, list(pages), began)
+        return _work([*jobs, *pages], say, began)
     except SystemExit:
-        traces = [partial_folder(store, name) / CHECKPOINT for name in queue.needed]
-        traces += [store.folder(name) / "done.json" for name in queue.needed]
+        traces = [partial_folder(store, name) / CHECKPOINT for name in needed]
+        traces += [store.folder(name) / "done.json" for name in needed]
         if (job := os.environ.get("SLURM_JOB_ID")) and any(_is_since(trace, began) for trace in traces):
             subprocess.run(["scontrol", "requeue", job], check=False)
         raise
@@ -105,55 +75,40 @@ def work(store: Store, say: Say, model: bool = False, pages: Sequence[Page] = ()
         signal.signal(signal.SIGTERM, before)
 
 
-def _work(store: Store, say: Say, queue: Queue, pages: list[Page], began: float) -> list[str]:
-    is_made, failed_pages = partial(is_whole, store), []
-
-    def make_run(name: str) -> None:
-        if line := make_locked(store, name):
-            count = sum(name not in queue.left or is_made(name) for name in queue.needed)
-            say(f"{count}/{len(queue.needed)} {line}")
-
-    def make_page(page: Page) -> None:
-        started = time.perf_counter()
-        if page.make():
-            say(f"page {page.name}, {time.perf_counter() - started:.0f} s")
-
-    def jobs() -> Iterator[tuple[str, str, Path, Callable[[], None], Callable[[str], None]]]:
-        """What can be made now: its name, its lock, where its traceback goes, what makes it, what notes its failure."""
-        for name in queue.ready(is_made):
-            error = partial_folder(store, name) / ERROR_FILE
-            yield name, store.folder(name).name, error, partial(make_run, name), queue.failed.add
-        for page in [page for page in pages if queue.left.keys().isdisjoint(page.runs)]:
-            pages.remove(page)  # one that another worker makes is its
-            yield page.name, f"page-{page.name}", page.error, partial(make_page, page), failed_pages.append
+def _work(jobs: Sequence[Job], say: Say, began: float) -> list[str]:
+    left, failed = {job.name: job for job in jobs}, set()  # parents first
 
     def take_one() -> bool:
-        """Make the first job that is nobody's; False where there is none now."""
-        for name, lock_name, error, make, fail in jobs():
-            job_lock = take(lock_name)
-            if job_lock is None:
-                continue  # another worker is at it
+        """Make the first job that is nobody's and whose runs are there; False where there is none now."""
+        for name, job in left.items():
+            if name in failed or job.runs & left.keys():
+                failed.update({name} if job.runs & failed else ())
+                continue
             try:
-                if _is_since(error, began):  # another worker failed in it
-                    fail(name)
-                else:
-                    make()
-            except Exception as problem:
-                fail(name)
-                say(f"failed: {name}: {traceback.format_exception_only(problem)[-1].splitlines()[0]}   ({error})")
-            finally:
-                job_lock.release()
+                held = file_lock(job.lock).acquire(blocking=False)
+            except Timeout:
+                continue  # another worker is at it
+            with held:
+                try:
+                    line = "" if (lost := _is_since(job.error, began)) else job.make()  # another worker failed in it
+                except Exception as problem:
+                    lost, reason = True, traceback.format_exception_only(problem)[-1].splitlines()[0]
+                    line = f"failed: {name}: {reason}   ({job.error})"
+            if lost:
+                failed.add(name)
+            else:
+                del left[name]
+            if line:
+                say(line)
             return True
         return False
 
     while True:
         if take_one():
             continue
-        possible = queue.possible()
-        children = any(queue.left.keys() & set(queue.parents[name]) for name in possible)
-        if not children and not any(queue.left.keys() & page.runs <= possible for page in pages):
-            return [*(name for name in queue.left if name not in possible), *failed_pages]
-        time.sleep(WAIT_SECONDS)
+        if not any(job.runs & left.keys() for name, job in left.items() if name not in failed):
+            return [name for name in left if name in failed]
+        time.sleep(WAIT_SECONDS)  # until a run that another worker makes is there
 
 
 def _is_since(path: Path, began: float) -> bool:
@@ -169,12 +124,8 @@ def make_all(store: Store, names: list[str], model: bool = False, say: Say | Non
     say: called with a line for each run that was made; None: bars on a terminal and in a notebook.
     """
     missing = list(store.needed(names, model))
-    if missing and os.environ.get(MAKE_NOTHING):
-        raise FileNotFoundError(f"not made yet: {missing[0]}; `as2 fit {store.study.study} {missing[0]}` makes it")
     names_made, bars = [], say is None and is_watched()
     for place, name in enumerate(bar(missing, unit="run", leave=False, disable=not bars), 1):
-        if store.plan[name].kind in ON_A_DEVICE:
-            take_gpu()  # before its lock: who holds a GPU may wait for this run
         with lock(store.folder(name).name, name):
             line = make_locked(store, name, bars)
         if line:
@@ -245,48 +196,29 @@ MAKERS = {"lexical": _ranker, "ranker": _ranker, "ensemble": derived.ensemble, "
 # ---------------------------------------------------------------- where a study stands
 
 
-class State(NamedTuple):
-    """What a run is at: "done", "published", "running", "failed", "to do" or "no scores" (made only for its weights).
-
-    detail: the step and pace of one that is running, what went wrong with one that failed.
-    """
-
-    name: str
-    state: str
-    detail: str = ""
-
-
-def states(store: Store) -> list[State]:
-    """The state of each run of a study, in the plan's order."""
+def states(store: Store) -> dict[str, str]:
+    """Run → "done", "published", "no scores" (made only for its weights), "to do", or "failed: …" with the error."""
     needed = store.needed(list(store.plan))
-    return [_state(store, name, name in needed) for name in store.plan]
+    return {name: _state(store, name, name in needed) for name in store.plan}
 
 
-def _state(store: Store, name: str, missing: bool) -> State:
+def _state(store: Store, name: str, missing: bool) -> str:
     if not missing:
         stored = store.find(name)
-        return State(name, "no scores" if stored is None else "published" if stored.scores_only else "done")
-    unfinished = partial_folder(store, name)
-    if unfinished.exists() and is_held(store.folder(name).name):
-        log = unfinished / "log.jsonl"
-        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-        entry = json.loads(lines[-1]) if lines else {"step": 0}
-        pace = entry["step"] / entry["seconds"] if entry.get("seconds") else 0.0
-        return State(name, "running", f"step {entry['step']:,}, {pace:.1f} a second")
-    if (error := unfinished / ERROR_FILE).exists():
-        return State(name, "failed", f"{error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})")
-    return State(name, "to do")
+        return "no scores" if stored is None else "published" if stored.scores_only else "done"
+    error = partial_folder(store, name) / ERROR_FILE
+    if not error.exists():
+        return "to do"
+    return f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
 
 
-def unfinished_line(study: str, states: Sequence[State], pages: Sequence[str] = ()) -> str:
+def unfinished_line(study: str, states: dict[str, str], pages: Sequence[str] = ()) -> str:
     """What of a study is not made, and what failed, on one line; "" where all is there."""
-    missing = [state for state in states if state.state in ("to do", "running", "failed")]
+    missing = {name: state for name, state in states.items() if state.startswith(("to do", "failed"))}
     names = ", ".join([*([f"{len(missing)} of {len(states)} runs"] if missing else []), *pages])
-    if not names:
-        return ""
-    failures = [f"{state.name}: {state.detail}" for state in missing if state.state == "failed"]
-    failed = f"; failed: {failures[0]}{f' and {len(failures) - 1} more' if failures[1:] else ''}" if failures else ""
-    return f"study {study}: not all is made, left: {names}{failed}; `as2 plan {study}` lists the runs"
+    failed = [f"; {name} {state}" for name, state in missing.items() if state != "to do"]
+    said = f"{names}{''.join(failed[:1])}; `as2 plan {study}` lists the runs"
+    return names and f"study {study}: not all is made, left: {said}"
 
 
 # ---------------------------------------------------------------- devices
@@ -299,17 +231,8 @@ def gpus() -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
 
 
-@cache
-def take_gpu() -> FileLock | None:
-    """Leaves this process, until it ends, one of its GPUs that no other has; waits while all are taken.
-
-    To be called before CUDA starts.  Nothing happens where there is at most one, as in a job of a cluster.
-    """
-    names = gpus()
-    while len(names) > 1:
-        for name in names:
-            if gpu_lock := take(f"as2lib-gpu-{name}", Path(tempfile.gettempdir())):
-                os.environ["CUDA_VISIBLE_DEVICES"] = name
-                return gpu_lock
-        time.sleep(5)
-    return None
+def take_gpu() -> None:
+    """Leaves a worker of a study one of several GPUs, by its number.  To be called before CUDA starts."""
+    names, number = gpus(), os.environ.get(WORKER)
+    if number and len(names) > 1:
+        os.environ["CUDA_VISIBLE_DEVICES"] = names[int(number) % len(names)]

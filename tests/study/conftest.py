@@ -129,7 +129,6 @@ def stub_fit(task) -> dict:
 def root(tmp_path, monkeypatch) -> Path:
     """A fresh root with the tiny study, nothing made, and stubs for the papers' systems."""
     monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
-    monkeypatch.delenv("AS2_MAKE_NOTHING", raising=False)
     monkeypatch.setattr("as2lib.study.catalogue.systems", stub_systems)
     return write_study(tmp_path / "root")
 

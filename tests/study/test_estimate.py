@@ -5,7 +5,6 @@ import pytest
 from as2lib.study import estimate
 from as2lib.study.recipes import Encoder
 from as2lib.study.run import Run
-from as2lib.study.worker import Queue
 from tests.study.conftest import backbone
 
 DATA = {"train": ("pool:train",), "dev": ("pool:dev",)}
@@ -25,13 +24,3 @@ def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
     assert estimate.hours(fit(), "float32") == pytest.approx(expected)
     assert estimate.hours(fit(steps=200), "float32") > 1.05 * expected
     assert estimate.sizes(fit("adapted", parents=(fit(layers=4),))) == (4, 16, 32)
-
-
-def test_workers_take_the_longest_chain_first():
-    long = fit("long", 3)
-    plan = {run.name: run for run in (fit("short", 1), fit("other", 4), long, fit("child", 3, (long,)))}
-    assert list(Queue(plan, dict.fromkeys(plan, True)).ready(set().__contains__)) == [
-        "long/seed-0",
-        "other/seed-0",
-        "short/seed-0",
-    ]
