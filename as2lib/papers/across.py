@@ -5,7 +5,7 @@ import pandas
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import published_set, set_of
-from as2lib.study import Study, results
+from as2lib.study import Study
 from as2lib.study.run import Row
 
 
@@ -53,24 +53,6 @@ def shared_answers(study: Study) -> frozenset[str]:
     train, test = (load_parts(tuple(parts), "answered") for parts in (target.train, target.test))
     questions = pandas.unique(pandas.Series(test["question_id"][:]))
     return frozenset(questions[pairs.shared_answers(test, train)])
-
-
-def side_by_side(studies: dict[str, Study], scores: dict[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """One row a system that any study has, index `run`: each study's MAP and P@1 with " ±", and the paper's.
-
-    Groups of rows stand in the order of Table 2; rankers that learn nothing come first.
-    """
-    here = {system for of_study in scores.values() for system in of_study["system"]}
-    every = {row.run: row for study in studies.values() for row in rows(study) if row.run in here}
-    groups = list(dict.fromkeys(row.group for row in every.values()))
-    systems = sorted(every.values(), key=lambda row: groups.index(row.group))
-    columns = []
-    for name, study in studies.items():
-        of_study = results.table(scores[name], systems, published_table2(study))
-        measures = [column for column in of_study if "MAP" in column or "P@1" in column]
-        names = {column: f"{column} ({published_set(study)})" for column in measures if column.startswith("published")}
-        columns.append(of_study[measures].rename(columns=names).add_prefix(f"{name} "))
-    return pandas.concat(columns, axis=1)
 
 
 def published_table2(study: Study) -> pandas.DataFrame:

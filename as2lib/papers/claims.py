@@ -43,6 +43,7 @@ COLUMNS = [
     *["smallest seen", "margin", "margin from", "verdict", "reason", "test", "source", "a", "b"],
 ]
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
+WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
 EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one
 NO_TEACHER = "no teacher of this study stands beside the paper's"
 ONE_FAMILY = "the teachers of this study are of one family of encoders"
@@ -60,18 +61,14 @@ class Interval(NamedTuple):
     smallest_seen: float = math.nan
 
 
-class OnSet(NamedTuple):
-    """A scheme of the cascade over its exits, on one of its sets."""
+class Side(NamedTuple):
+    """What stands here for a claim's system a or b: a system of the study, or a scheme of the cascade on a set."""
 
-    scheme: Scheme
-    where: str
-
-    @property
-    def label(self) -> str:
-        return self.scheme.label + (f" on {self.where}" if self.where == "TREC-QA" else "")
-
-
-System = str | OnSet  # the name of a system of the study, "" for none
+    name: str  # "" where nothing does
+    label: str
+    systems: tuple[str, ...] = ()  # behind it
+    scheme: Scheme | None = None
+    where: str = ""
 
 
 def listed(study: Study) -> pandas.DataFrame:
@@ -95,25 +92,25 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
     claim of a set that no study here has is judged on the target.
     """
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
-    claims, scores = listed(study), Scores(study)
+    claims = listed(study)
     claims = claims[claims["paper"].isin(here)].to_dict("records")
-    pairs = [(scores.system(claim, "a"), scores.system(claim, "b")) for claim in claims]
-    reasons = [scores.why_not(claim, pair) for claim, pair in zip(claims, pairs, strict=True)]
+    pairs = [(side(study, claim, "a"), side(study, claim, "b")) for claim in claims]
+    reasons = [why_not(study, claim, *pair) for claim, pair in zip(claims, pairs, strict=True)]
     testable = [
         (*pair, claim["metric"])
         for claim, pair, reason in zip(claims, pairs, reasons, strict=True)
         if not reason and claim["claim"] != COUNTED
     ]
-    intervals = scores.intervals(testable)
+    measured = intervals(study, testable)
     rows = []
     for claim, (a, b), reason in zip(claims, pairs, reasons, strict=True):
-        row = claim | {"a": getattr(a, "label", a), "b": getattr(b, "label", b)}
+        row = claim | {"a": a.name, "b": b.name}
         if claim["claim"] == COUNTED:
-            row["claim"] = f"{scores.label(claim, 'a')}: {claim['says']}" if claim["a"] else claim["says"]
-            judged = NOT_TESTABLE if reason else scores.counted(claim["says"])
+            row["claim"] = f"{a.label}: {claim['says']}" if claim["a"] else claim["says"]
+            judged = NOT_TESTABLE if reason else counted(study, claim["says"])
         else:
-            row["claim"] = f"{scores.label(claim, 'a')} {SIGNS[claim['claim']]} {scores.label(claim, 'b')}"
-            interval = intervals.get((a, b, claim["metric"]))
+            row["claim"] = f"{a.label} {SIGNS[claim['claim']]} {b.label}"
+            interval = measured.get((a, b, claim["metric"]))
             if interval and not reason:
                 row |= dict(zip(["difference", "low", "high", "seeds", "smallest seen"], interval, strict=True))
                 reason = ONE_SEED if math.isnan(interval.low) else ""
@@ -149,104 +146,80 @@ def verdict(claim: Mapping[str, Any], interval: Interval) -> str:
     return significance.verdict(low, high, published)
 
 
-class Scores:
-    """The stored scores behind the systems of claims: runs of a system, or a scheme of the cascade over its exits."""
-
-    def __init__(self, study: Study):
-        self.study = study
-        self._tables: dict[System, dict[int, pandas.DataFrame]] = {}
-        self._runs: dict[str, str] = {}  # a system of the papers → what stands here for it
-        for layers in cerberus.HEAD_DEPTHS:
-            run = f"mhs/{cerberus.PAPER_HEADS}h{layers}"
-            self._runs[run] = f"heads of {layers} of {cerberus.PAPER_DEPTH} layers"
-        self._runs |= {published: run for run, published in cerberus.stands_for(study).items()}
-        self._runs |= {f"{EACH_STUDENT}/{name}": f"student/{name}" for name in study.teachers}
-        self._labels = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
-
-    def system(self, claim: Mapping[str, Any], side: str) -> System:
-        """What stands here for a claim's system a or b: a head of as large a share of the layers, a scheme of the
-        cascade with this study's exits in the place of the paper's, counted from the deepest; "": nothing.
-        """
-        name, layers, alpha = claim[side], claim[f"{side} layers"], claim[f"{side} alpha"]
-        if math.isnan(layers):
-            return self._runs.get(name) or cerberus.ours(self.study, name)
-        exits = dict(zip(PAPER_EXITS[::-1], self.study.cascade.exits[::-1], strict=False))
+def side(study: Study, claim: Mapping[str, Any], of: str) -> Side:
+    """What stands here for a claim's system a or b: a head of as large a share of the layers, a scheme of the cascade
+    with this study's exits in the place of the paper's, counted from the deepest.
+    """
+    name, layers, alpha = claim[of], claim[f"{of} layers"], claim[f"{of} alpha"]
+    if not math.isnan(layers):
+        exits = dict(zip(PAPER_EXITS[::-1], study.cascade.exits[::-1], strict=False))
         if layers not in exits:
-            return ""
-        return OnSet(Scheme(name, exits[layers], None if math.isnan(alpha) else alpha), claim["where"])
-
-    def label(self, claim: Mapping[str, Any], side: str) -> str:
-        """What a reader calls a claim's system a or b."""
-        name, system = claim[side], self.system(claim, side)
-        if isinstance(system, OnSet):
-            return system.label
-        row = self.study.systems.get(system)
-        of_paper = name if math.isnan(claim[f"{side} layers"]) else f"{name} of {claim[f'{side} layers']:.0f} layers"
-        return self._labels.get(name) or (row.label if row else system or f"the paper's {of_paper}")
-
-    def why_not(self, claim: Mapping[str, Any], systems: tuple[System, System]) -> str:
-        """Why a claim cannot be tested in this study; empty where it can."""
-        if claim["not here"]:
-            return claim["not here"]
-        if claim["about families"] and len(families(self.study)) < 2:
-            return ONE_FAMILY
-        counted = claim["claim"] == COUNTED
-        if not all(systems[: 1 if counted else 2]):
-            return NO_TEACHER
-        teachers = [f"teacher/{name}" for name in self.study.teachers] if counted else []
-        for run in [*(name for system in systems if system for name in self.runs(system)), *teachers]:
-            row = self.study.systems.get(run)
-            if row is None or not row.seeds:
-                return NOT_RUN
-            if not all(self.study.store.find(run.name) for run in row.runs(self.study)):
-                return f"{row.label} is not run yet"
-            if counted and row.recipe.seeded and len(row.seeds) == 1:
-                return ONE_SEED
-        return ""
-
-    def runs(self, system: System) -> list[str]:
-        """The systems behind it, by the names of their runs."""
-        return system.scheme.runs(self.study, system.where) if isinstance(system, OnSet) else [system]
-
-    def tables(self, system: System) -> dict[int, pandas.DataFrame]:
-        """Seed → question_id, label and score on the test set."""
-        if system not in self._tables:
-            if isinstance(system, OnSet):
-                self._tables[system] = cascade.scored(self.study, *system)
-            else:
-                self._tables[system] = {run.run.number: run.scores() for run in self.study.runs(system)}
-        return self._tables[system]
-
-    def intervals(self, claims: Iterable[tuple[System, System, str]]) -> dict[tuple[System, System, str], Interval]:
-        """(a, b, metric) → our difference a − b with its interval, in points."""
-        claims, intervals = list(dict.fromkeys(claims)), {}
-        systems = dict.fromkeys(system for a, b, metric in claims if metric in results.MEASURES for system in (a, b))
-        frame = results.frame({str(system): self.tables(system) for system in systems}) if systems else None
-        for metric in dict.fromkeys(metric for *_, metric in claims):
-            pairs = {(a, b): (str(a), str(b)) for a, b, of in claims if of == metric}
-            if metric in results.MEASURES:
-                tests = results.compare(frame, [*pairs.values()], measure=metric)
-            else:
-                tests = govern.compare(self.study, [*pairs.values()], metric)
-            columns = ["difference", "low", "high", "seeds", "smallest seen"]
-            for pair, test in zip(pairs, tests[columns].itertuples(index=False), strict=True):
-                intervals[*pair, metric] = Interval(*test)
-        return intervals
-
-    def counted(self, says: str) -> str:
-        """The verdict on what is counted of MHS, its heads and its teachers: as the paper says it, or not."""
-        seeds = analyses.by_seed(self.study)
-        if says == "right where all teachers are":
-            questions = [seed.majority().by_question for seed in seeds]
-            holds = all((each["student"] | (each["teachers"] < len(self.study.teachers))).all() for each in questions)
-        else:  # heads agree most with ELECTRA
-            figure = analyses.figure3(self.study, analyses.agreements(seeds)["shared"])
-            named = figure.dropna(subset="published")
-            holds = (named["agrees most with"] == named["published"]).all()
-        return "reproduced" if holds else CONTRADICTED
+            return Side("", f"the paper's {name} of {layers:.0f} layers")
+        scheme, where = Scheme(name, exits[layers], None if math.isnan(alpha) else alpha), claim["where"]
+        label = scheme.label + (f" on {where}" if where == "TREC-QA" else "")
+        return Side(label, label, tuple(scheme.runs(study, where)), scheme, where)
+    heads, depth = f"mhs/{cerberus.PAPER_HEADS}h", cerberus.PAPER_DEPTH
+    runs = {f"{heads}{layers}": f"heads of {layers} of {depth} layers" for layers in cerberus.HEAD_DEPTHS}
+    runs |= {published: run for run, published in cerberus.stands_for(study).items()}
+    runs |= {f"{EACH_STUDENT}/{teacher}": f"student/{teacher}" for teacher in study.teachers}
+    run = runs.get(name) or cerberus.ours(study, name)
+    label = study.systems[run].label if run in study.systems else run or f"the paper's {name}"
+    return Side(run, WAY_LABELS.get(name, label), (run,) if run else ())
 
 
-def families(study: Study) -> set[str]:
-    """The encoders behind the teachers: names of the hub, or types of configurations."""
-    teachers = [teacher for teacher in study.teachers.values() if not teacher.scores]
-    return {teacher.name or teacher.config["model_type"] for teacher in teachers}
+def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
+    """Why a claim cannot be tested in this study; empty where it can."""
+    if claim["not here"]:
+        return claim["not here"]
+    encoders = [teacher for teacher in study.teachers.values() if not teacher.scores]
+    families = {teacher.name or teacher.config["model_type"] for teacher in encoders}
+    if claim["about families"] and len(families) < 2:
+        return ONE_FAMILY
+    counted = claim["claim"] == COUNTED
+    if not (a.name and (b.name or counted)):
+        return NO_TEACHER
+    teachers = [f"teacher/{name}" for name in study.teachers] if counted else []
+    for name in (*a.systems, *b.systems, *teachers):
+        row = study.systems.get(name)
+        if row is None or not row.seeds:
+            return NOT_RUN
+        if not all(study.store.find(run.name) for run in row.runs(study)):
+            return f"{row.label} is not run yet"
+        if counted and row.recipe.seeded and len(row.seeds) == 1:
+            return ONE_SEED
+    return ""
+
+
+def intervals(study: Study, claims: Iterable[tuple[Side, Side, str]]) -> dict[tuple[Side, Side, str], Interval]:
+    """(a, b, metric) → our difference a − b with its interval, in points."""
+    claims, found = list(dict.fromkeys(claims)), {}
+    tables = {}  # of a side, by seed: question_id, label and score on the test set
+    for each in dict.fromkeys(each for *pair, metric in claims if metric in results.MEASURES for each in pair):
+        if each.scheme:
+            tables[str(each)] = cascade.scored(study, each.scheme, each.where)
+        else:
+            tables[str(each)] = {run.run.number: run.scores() for run in study.runs(each.name)}
+    frame = results.frame(tables) if tables else None
+    for metric in dict.fromkeys(metric for *_, metric in claims):
+        pairs = [(a, b) for a, b, of in claims if of == metric]
+        if metric in results.MEASURES:
+            tests = results.compare(frame, [(str(a), str(b)) for a, b in pairs], measure=metric)
+        else:
+            tests = govern.compare(study, [(a.name, b.name) for a, b in pairs], metric)
+        columns = ["difference", "low", "high", "seeds", "smallest seen"]
+        for pair, test in zip(pairs, tests[columns].itertuples(index=False), strict=True):
+            found[*pair, metric] = Interval(*test)
+    return found
+
+
+def counted(study: Study, says: str) -> str:
+    """The verdict on what is counted of MHS, its heads and its teachers: as the paper says it, or not."""
+    seeds = analyses.by_seed(study)
+    if says == "right where all teachers are":
+        questions = [seed.majority().by_question for seed in seeds]
+        holds = all((each["student"] | (each["teachers"] < len(study.teachers))).all() for each in questions)
+    else:  # heads agree most with ELECTRA
+        figure = analyses.figure3(study, analyses.agreements(seeds)["shared"])
+        named = figure.dropna(subset="published")
+        holds = (named["agrees most with"] == named["published"]).all()
+    return "reproduced" if holds else CONTRADICTED

@@ -44,7 +44,7 @@ def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, 
     counted = pandas.DataFrame({"teachers": [3, 3, 1], "student": [True, right, False]})
     seeds = [SimpleNamespace(majority=lambda: SimpleNamespace(by_question=counted))]
     monkeypatch.setattr(claims.analyses, "by_seed", lambda study: seeds)
-    assert claims.Scores(invented).counted("right where all teachers are") == verdict
+    assert claims.counted(invented, "right where all teachers are") == verdict
 
 
 def test_a_study_that_has_run_nothing_judges_nothing(root):
@@ -89,15 +89,15 @@ def test_a_difference_is_that_of_every_other_page(invented):
     study = Study.load("tiny", {"seeds": [0, 1, 2], "rows": {"student/electra": [1, 2]}})  # paired by their numbers
     rows = [study.systems[name] for name in ("mhs/3h1", "student/electra")]
     test = results.compare(results.load(study, rows), [("mhs/3h1", "student/electra")], measure="P@1").iloc[0]
-    pair = ("mhs/3h1", "student/electra", "P@1")
-    interval = claims.Scores(study).intervals([pair])[pair]
+    pair = (claims.Side("mhs/3h1", ""), claims.Side("student/electra", ""), "P@1")
+    interval = claims.intervals(study, [pair])[pair]
     assert interval[:4] == pytest.approx(test[["difference", "low", "high", "seeds"]].tolist())
 
 
 def test_a_teacher_whose_scores_are_a_file_stands_beside_every_seed(invented):
     study = Study.load("tiny", {"teachers.albert": {"config": None, "scores": "llm.jsonl"}})
-    pair = ("student/electra", "teacher/albert", "MAP")
-    assert claims.Scores(study).intervals([pair])[pair].seeds == len(study.seeds) == 2
+    pair = (claims.Side("student/electra", ""), claims.Side("teacher/albert", ""), "MAP")
+    assert claims.intervals(study, [pair])[pair].seeds == len(study.seeds) == 2
 
 
 def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds(invented, sections):
