@@ -36,7 +36,8 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     name_or_config: a hub name (`name@revision` pins one, `params/local.yaml` may map it to a folder), a local folder,
     or a configuration (an object, or its fields with `model_type`) to start from nothing; of any family that
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
-    The last layer of a model with one label starts anew with two, which a line says.
+    A model with one label, z, starts with the logits (0, z); of more than two the last layer starts anew, which a line
+    says.
     Raises ValueError as `load`, but for a classifier that is missing or of another shape.
     """
     if isinstance(name_or_config, dict):
@@ -208,12 +209,20 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
         part, _, rest = tensor.partition(".")
         return start and (part != model.base_model_prefix or "pooler" in rest.split("."))
 
-    replaced = {tensor for tensor, *_ in report["mismatched_keys"]}
+    replaced = {tensor: there for tensor, there, _ in report["mismatched_keys"]}
+    kept = {tensor for tensor, there in replaced.items() if may_be_new(tensor) and there[0] == 1}
+    if kept:
+        config.num_labels = 1
+        weights = _open(name, config).state_dict()
+        config.num_labels = CLASSES
+        for tensor in kept:
+            z = weights[tensor]
+            model.state_dict()[tensor].copy_(torch.cat([torch.zeros_like(z), z]))
     for tensor, values in model.state_dict().items():
-        if tensor in replaced | report["missing_keys"] and not may_be_new(tensor):
+        if tensor in {*replaced, *report["missing_keys"]} and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
             raise ValueError(f"{name}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
-        if tensor in replaced:
+        if tensor in replaced and tensor not in kept:
             note(f"{name} scores with another number of labels: a new classifier of two classes replaces {tensor}")
         if values.is_floating_point() and not values.isfinite().all():
             raise ValueError(f"{name}: {tensor}: expected finite numbers, got nan or inf")
