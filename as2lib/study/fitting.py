@@ -16,7 +16,7 @@ from transformers import set_seed
 from as2lib import models
 from as2lib.data.encode import load_encoder
 from as2lib.data.pairs import leave_out, load_parts
-from as2lib.data.pretrained import require_whole
+from as2lib.data.pretrained import folder_of
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import teacher_logits, train
 from as2lib.locks import lock
@@ -39,7 +39,7 @@ def fit(task: Task) -> dict[str, Any]:
     precision, training = study.precision, dict(recipe.training)
     in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
     for name in recipe.encoders:
-        require_whole(name)
+        folder_of(name)  # what is nowhere is refused before teachers are asked
     pairs, dev = training_pairs(run), None
     if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
