@@ -19,7 +19,7 @@ PAPERS: dict[str, ModuleType] = {}
 def systems(study: "Study") -> list[Row]:
     """Every system of the study, in the order of the papers' tables."""
     systems = by_name(chain(*_of_each_paper(study, "systems")))
-    if unknown := [name for name in study.rows if name not in systems]:
+    if unknown := [name for name, seeds in study.rows.items() if seeds is not None and name not in systems]:
         way_out = f"take it out of the file, or by overrides {{'rows': {{{unknown[0]!r}: None}}}}"
         raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
     return list(systems.values())

@@ -40,10 +40,6 @@ class Finding(NamedTuple):
         return SENTENCE_END.split(self.text, maxsplit=1)[0]
 
 
-class NoTexts(ValueError):
-    """A number that needs texts which are not at hand."""
-
-
 class Number(float):
     """A number that a text shows with a typographic minus, as a dash where it is undefined, and zero without a sign."""
 
@@ -59,13 +55,9 @@ class Numbers(dict):
         name = key.strip("\"'").replace(" - ", " − ")  # `str.format` passes quotes on
         if name in self:
             return self[name]
-        error = NoTexts if name.startswith(TEXTS_PREFIX) else ValueError
-        raise error(f"{name!r} is not among the numbers that the notebook recorded")
+        raise ValueError(f"{name!r} is not among the numbers that the notebook recorded")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self[name]
+    __getattr__ = dict.__getitem__
 
 
 def of_notebook(study: Study, notebook: str) -> list[Finding]:
@@ -81,17 +73,15 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
     if not path.exists():
         raise FileNotFoundError(f"{path.name} of {study.study}: {notebook} has recorded no numbers yet; run it first")
     numbers = numbers_by_name(read_json(path), authored.get(NAMES_KEY, {}))
-    findings = []
+    has_texts, findings = any(name.startswith(TEXTS_PREFIX) for name in numbers), []
     for place, item in enumerate(authored[notebook], 1):
         try:
-            if not isinstance(item, dict) or set(item) != {"say", "holds"}:
-                raise ValueError(f"expected say and holds, got {item!r:.60}")
-            text = " ".join(item["say"].format_map(numbers).split())
-            findings.append(Finding(text, condition(item["holds"], numbers)))
-        except NoTexts:
-            continue
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"params/findings/{study.study}.yaml: {notebook}, finding {place}: {error}") from None
+            say, holds = item["say"], item["holds"]
+            if has_texts or TEXTS_PREFIX not in say + holds:
+                findings.append(Finding(" ".join(say.format_map(numbers).split()), condition(holds, numbers)))
+        except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+            where = f"params/findings/{study.study}.yaml: {notebook}, finding {place}"
+            raise ValueError(f"{where}: expected say and holds over numbers, got {item!r:.60}: {error}") from None
     return findings
 
 
@@ -135,8 +125,6 @@ def condition(expression: str, space: Numbers) -> bool:
 
     try:
         value = SimpleEval(names=space, functions=FUNCTIONS).eval(" ".join(expression.split()))
-    except ZeroDivisionError:
-        return False
     except (InvalidExpression, SyntaxError, TypeError) as error:
         raise ValueError(f"expected a condition over numbers, got {expression!r}: {error}") from None
     if not isinstance(value, bool):
@@ -147,9 +135,7 @@ def condition(expression: str, space: Numbers) -> bool:
 def _value(content: Any) -> Any:
     if isinstance(content, dict):
         return Numbers({name: _value(item) for name, item in content.items()})
-    if content is None:
-        return Number("nan")
-    return Number(content) if isinstance(content, float) else content
+    return Number(math.nan if content is None else content) if isinstance(content, float | None) else content
 
 
 def _metrics(study: Study, notebook: str) -> Path:

@@ -342,7 +342,9 @@ class Params(Strict):
     mhs: Heads
     ensemble: Ensemble = Ensemble()
     seeds: Seeds = Field(min_length=1, description="of the headline rows")
-    grid_seeds: Seeds = Field(min_length=1, description="of ablations; default: the first of seeds")
+    grid_seeds: Seeds = Field(
+        default_factory=lambda given: given["seeds"][:1], min_length=1, description="of ablations"
+    )
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
     precision: Literal["float32", "bf16"] = Field("float32", description="of an encoder; its classifier has float32")
     gpu: bool = Field(False, description="whether each of its fits wants a GPU, which a cluster's jobs then ask for")
@@ -350,7 +352,9 @@ class Params(Strict):
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
-    rows: dict[str, Seeds] = Field({}, description="seeds of single systems that have other ones; []: not run")
+    rows: dict[str, Seeds | None] = Field(
+        {}, description="seeds of systems that have other ones; []: not run; None: as all"
+    )
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: recipes.Ranker")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
@@ -360,19 +364,6 @@ class Params(Strict):
     def _with_seeds(cls, section: Any) -> Any:
         """A section whose seeds are [] is read and not run: the study has neither its rows nor its notebook."""
         return None if section and section.seeds == [] else section
-
-    @field_validator("rows", mode="before")
-    @classmethod
-    def _without_none(cls, rows: Any) -> Any:
-        """None in place of a row's seeds takes the row out, of systems that changed settings no longer have."""
-        return {name: seeds for name, seeds in rows.items() if seeds is not None} if isinstance(rows, dict) else rows
-
-    @model_validator(mode="before")
-    @classmethod
-    def _first_seed(cls, content: Any) -> Any:
-        if isinstance(content, dict) and isinstance(content.get("seeds"), list):
-            return {"grid_seeds": content["seeds"][:1], **content}
-        return content
 
     @property
     def own_teacher(self) -> str:

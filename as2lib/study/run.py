@@ -96,7 +96,9 @@ class Row:
 
     def of(self, study: "Study") -> "Row":
         """The row with the seeds that a study gives it; (): not run."""
-        return replace(self, seeds=tuple(study.rows.get(self.run, study.seeds if self.seeds is None else self.seeds)))
+        own = study.seeds if self.seeds is None else self.seeds
+        replaced = study.rows.get(self.run)
+        return replace(self, seeds=tuple(own if replaced is None else replaced))
 
     def make(self, study: "Study", seed: int) -> Run:
         """Its run of a seed, with all that this is made from."""

@@ -28,7 +28,6 @@ SPACE = numbers_by_name(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
         ("74.9 < (mhs.MAP + base.MAP) / 2 < 75 and abs(-base.MAP) > 74", True),
         ('not questions >= 237 or mhs.verdict == "seen"', False),
         ("undefined.MAP > 0", False),
-        ("questions / 0 > 1", False),
     ],
 )
 def test_a_condition_over_recorded_numbers(expression, expected):

@@ -223,11 +223,13 @@ def kinds(study: Study) -> list[Row]:
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
         recipe = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
         rows.append(Row(run, label, "heads", recipe, seeds))
-    if "mhs/two-families" in study.rows:  # the labels-only model of the student's encoder in place of the first teacher
+    if (
+        study.rows.get("mhs/two-families") is not None
+    ):  # the labels-only model of the student's encoder in place of the first teacher
         teachers = (f"base/{own_teacher}", *every_teacher(study)[1:])
         recipe = with_heads(study, heads, teachers=teachers, **PER_HEAD)
         rows.append(Row("mhs/two-families", "MHS, teachers of two families", "heads", recipe))
-    if (calibrated := f"student/{own_teacher}-calibrated") in study.rows:
+    if study.rows.get(calibrated := f"student/{own_teacher}-calibrated") is not None:
         recipe = fit(study, "student", "kd", (f"teacher/{own_teacher}",), calibration="platt of all")
         label = f"student of the {labels[own_teacher]} teacher, calibrated"
         rows.append(Row(calibrated, label, "one teacher", recipe))
