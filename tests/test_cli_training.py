@@ -34,8 +34,11 @@ def train(*options: str, out: str = "out") -> int:
 
 
 def test_the_dev_map_is_one_number_wherever_it_stands_and_the_length_fits_the_data(folder, capsys):
+    with Path("mine/train.tsv").open("a") as file:
+        file.write("q\ttrain : where is nothing ?\tthe red is here\t0\n")
     assert train() == 0
     output = capsys.readouterr().out
+    assert "learnt from: 121 pairs" in output
     assert "16 tokens a pair, which cuts 0.0%" in output
     printed = re.search(r"dev: this model.*?MAP ([\d.]+)", output)[1]
     in_card = re.search(r"dev MAP \| ([\d.]+)", Path("out/README.md").read_text())[1]

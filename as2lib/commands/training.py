@@ -58,7 +58,7 @@ def train(
     objectives.check(loss, taught)
     with lock(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}", str(out)):
         require_free(out)  # another command may have made it meanwhile
-        splits, pairs = learnable(source, settings["seed"], allow_shared_questions)
+        pairs = learnable(source, settings["seed"], allow_shared_questions)
         encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
         settings["learning_rate"] = learning_rate or LEARNING_RATES[encoder_name == NOTHING]
         if encoder_name == NOTHING:
@@ -79,7 +79,7 @@ def train(
         result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:
             result.save(folder)
-            dev_map = print_results(folder, splits, teachers, scores)
+            dev_map = print_results(folder, pairs, teachers, scores)
             facts = {
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
@@ -102,19 +102,18 @@ def check_source(source: str) -> None:
     sets.resolve(source, None if path and path.is_file() else "train")
 
 
-def learnable(source: str, seed: int, allow_shared_questions: bool) -> "tuple[dict[str, Dataset], dict[str, Dataset]]":
-    """Train, dev and test: all pairs, and those of questions with a correct candidate."""
-    from as2lib.data.pairs import filter_questions, load_splits, require_apart
+def learnable(source: str, seed: int, allow_shared_questions: bool) -> "dict[str, Dataset]":
+    """Train, dev and test, all pairs."""
+    from as2lib.data.pairs import load_splits, require_apart
 
     splits = load_splits(source, seed)
     if not allow_shared_questions:
         require_apart(splits, source, "give each split questions of its own, or --allow-shared-questions")
-    pairs = {name: filter_questions(part, "answered") for name, part in splits.items()}
-    for name, part in pairs.items():
-        if len(part) == 0:
+    for name, part in splits.items():
+        if not any(part["label"][:]):
             raise ValueError(f"{source}: {name}: expected questions with a correct candidate, got none")
-    print(f"data: {split_sizes(splits)}; learnt from: those with a correct candidate", flush=True)
-    return splits, pairs
+    print(f"data: {split_sizes(splits)}; learnt from: {len(splits['train']):,} pairs", flush=True)
+    return splits
 
 
 def split_sizes(splits: "dict[str, Dataset]") -> str:

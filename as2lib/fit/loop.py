@@ -117,8 +117,8 @@ def train(
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
 
-    pairs, dev: a `Dataset` that `load_pairs` returned, or what it reads.  Without dev the last weights are kept;
-        its MAP is that of the questions with both a correct and an incorrect candidate.
+    pairs, dev: a `Dataset` that `load_pairs` returned, or what it reads, every question.  Without dev the last weights
+        are kept; its MAP is that of the questions with both a correct and an incorrect candidate.
     model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
         anew from `seed` where it has none.
     loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
@@ -261,7 +261,7 @@ def train(
 
 
 def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
-    """A pair table as it is; whatever else as `load_pairs` reads it, of another `Dataset` every question.
+    """A pair table as it is; whatever else as `load_pairs` reads it, every question.
 
     Raises ValueError where it has no row, and where logits stand beside rows that reading may move or leave out.
     """
@@ -270,8 +270,6 @@ def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
     if any(is_logits(teacher) for teacher in teachers):
         expected = "expected the Dataset that load_pairs returns, whose rows they are"
         raise ValueError(f"pairs: beside a teacher's logits {expected}; got {type(pairs).__name__}, which it reads")
-    if not isinstance(pairs, Dataset):
-        return load_pairs(pairs)
     try:
         return load_pairs(pairs, questions="all")
     except NoLabels:

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 import torch
-from datasets import ClassLabel
+from datasets import ClassLabel, Dataset
 
 from as2lib.data import sets
 from as2lib.data.pairs import load_pairs
@@ -240,6 +240,14 @@ def test_pairs_in_memory_are_those_that_load_pairs_reads_and_logits_are_of_its_r
     if form != "Arrow":  # the same rows, in another format
         with pytest.raises(ValueError, match="rows"):
             train(pairs, tiny.classifier(), "kd", tiny.logits(PAIRS), **options)
+
+
+def test_every_question_is_learnt_from_whatever_holds_it(tmp_path):
+    table = PAIRS.to_pandas()
+    table.loc[table["question_id"] != table["question_id"][0], "label"] = 0
+    table.to_parquet(tmp_path / "my.parquet")
+    for pairs in (table, table.to_dict("records"), Dataset.from_pandas(table), tmp_path / "my.parquet"):
+        assert train(pairs, tiny.classifier(), encoder=ENCODER, **SHORT).facts["pairs"] == len(PAIRS)
 
 
 def test_pairs_without_labels_learn_from_teachers_beside_a_dev_set():
