@@ -4,10 +4,8 @@ import json
 import os
 import signal
 import sys
-import traceback
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +16,6 @@ import typer
 
 from as2lib import __version__, commands
 from as2lib.commands.errors import line_of
-from as2lib.data.sets import printable
 from as2lib.paths import expanded
 from as2lib.precision import computed_in
 
@@ -43,54 +40,33 @@ AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade:
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 DEFAULT_MEASURES = "P@1 AP RR nDCG@10"
-Fit = Annotated[bool, typer.Option("--fit", help="train a run whose weights are not here, and what it is made from")]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; what its user can mend is one line on stderr, and 2."""
-    _prepare()
-    arguments = sys.argv[1:] if arguments is None else arguments
-    name = f"as2 {arguments[0]}" if arguments and not arguments[0].startswith("-") else "as2"
-    try:
-        _require_values(arguments)
-        code = app(args=arguments, prog_name="as2", standalone_mode=False)
-        if code == 128 + signal.SIGINT:
-            print(f"{name}: interrupted; what is finished is kept, and the same command goes on", file=sys.stderr)
-        return code if isinstance(code, int) else 0
-    except SystemExit as end:  # typer's own, where who reads standard output has seen enough
-        return int(end.code or 0)
-    except Exception as error:
-        if hasattr(error, "format_message"):  # an option or an argument that typer refuses
-            line = f"{' '.join(error.format_message().split())}; `{name} --help` says what it takes"
-            if type(error).__name__ == "NoSuchOption":
-                line += ', and behind -- a text may begin with "-"'
-        else:
-            line = line_of(error)
-        if line is None:
-            traceback.print_exc()
-            return 1
-        print(f"{name}: {printable(line)}", file=sys.stderr)
-        return 2
-
-
-def _prepare() -> None:
-    """Set up streams and libraries, before any of these reads its environment."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # what a terminal has no code for is written as "?"
-            stream.reconfigure(errors="replace")
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
-
-
-def _require_values(arguments: list[str]) -> None:
-    """Raises ValueError for an option without a value, `--name ""`: a shell's unset variable is no default."""
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    for option, value in pairwise([*options, "end"]):
-        if option.startswith("--") and (option.endswith("=") or not value):
-            raise ValueError(f"{option}: expected a value, got an empty text")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    name = f"as2 {arguments[0]}" if arguments and not arguments[0].startswith("-") else "as2"
+    try:
+        code = app(args=arguments, prog_name="as2", standalone_mode=False)
+    except SystemExit as end:  # typer's own, where who reads standard output has seen enough
+        return int(end.code or 0)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # an option or an argument that typer refuses
+            line = f"{' '.join(error.format_message().split())}; `{name} --help` says what it takes"
+        else:
+            line = line_of(error)
+        if line is None:
+            raise
+        print(f"{name}: {line}", file=sys.stderr)
+        return 2
+    if code == 128 + signal.SIGINT:
+        print(f"{name}: interrupted; what is finished is kept, and the same command goes on", file=sys.stderr)
+    return code if isinstance(code, int) else 0
 
 
 @app.callback(invoke_without_command=True)
@@ -258,14 +234,13 @@ def rank(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    fit: Fit = False,
 ) -> None:
     """Rank the candidates of one question, or of every question of a file.
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(commands.named.load_ranker, model, partial(_load, study), fit, **settings)
+    load = partial(commands.named.load_ranker, model, partial(_load, study), **settings)
     path = expanded(question)
     if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
         if candidates:
@@ -277,15 +252,12 @@ def rank(
     if not candidates and sys.stdin.isatty():
         print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
     if not candidates:  # a byte-order mark before the first line is none of its text
-        try:
-            lines = sys.stdin.read().removeprefix("\ufeff").split("\n")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"standard input: expected UTF-8 text, got {error}") from None
+        lines = sys.stdin.read().removeprefix("\ufeff").split("\n")
         candidates = [line.strip() for line in lines if line.strip()]
     if not candidates:
         raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
     for place, ranked in enumerate(load().rank(question, candidates, top, batch_size=batch_size), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {printable(ranked.candidate)}")
+        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
 
 
 @app.command()
@@ -304,7 +276,6 @@ def score(
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    fit: Fit = False,
 ) -> None:
     """Score pairs with whatever ranks.  Prints metrics where they have labels.
 
@@ -312,8 +283,8 @@ def score(
     """
     load_study = partial(_load, study)
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
-    load = partial(commands.named.load_ranker, model, load_study, fit, **settings)
-    load_run = partial(commands.named.run_of, model, load_study, fit)
+    load = partial(commands.named.load_ranker, model, load_study, **settings)
+    load_run = partial(commands.named.run_of, model, load_study)
     commands.scoring.score(model, pairs, load, load_run, split, out, trec, questions, measures.split(), batch_size)
 
 
@@ -339,12 +310,11 @@ def export(
     int8: Annotated[bool, typer.Option("--int8", help="dynamic int8 (default: float32)")] = False,
     max_length: MaxLength = None,
     study: OfStudy = "sample",
-    fit: Fit = False,
 ) -> None:
     """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
     from as2lib.export import export as write
 
-    write(commands.named.model_of(model, partial(_load, study), fit), out, int8, max_length)
+    write(commands.named.model_of(model, partial(_load, study)), out, int8, max_length)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")
 
 

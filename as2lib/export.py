@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, content, folder_of, read_config
 from as2lib.models.logits import Float32Linear, two_class_logits
-from as2lib.paths import expanded, whole_folder, work_folder
+from as2lib.paths import expanded, require_new, whole_folder, work_folder
 
 PACKAGES = ("onnxruntime", "onnx", "onnxscript")
 GRAPH = "model.onnx"
@@ -34,10 +34,7 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
     from as2lib import models
 
     out = expanded(out)
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(
-            f"{out}: expected a new folder, got one with files in it; name another, such as {out / 'onnx'}"
-        )
+    require_new(out)
     if missing := [package for package in PACKAGES if find_spec(package) is None]:
         raise ValueError(f'export needs {", ".join(missing)}: pip install ".[serve]" in a clone of the repository')
     model = models.load(name)

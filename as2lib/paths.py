@@ -100,6 +100,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def require_new(path: Path) -> None:
+    """Raises, before any work is done, where a folder to be made is there with files in it."""
+    if path.exists() and any(path.iterdir()):
+        raise ValueError(f"{path}: expected a new folder, got one with files in it; name another")
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder beside `path` to write to, renamed in the end: it appears whole or not at all."""

@@ -33,16 +33,14 @@ def test_a_quick_study_has_few_questions_runs_and_steps(folder):
     assert len(study.plan) < 40
 
 
-def test_a_folder_of_splits_is_read_where_it_is(folder):
+def test_a_folder_of_splits_stays_split_as_it_is(folder):
     Path("theirs").mkdir()
     for split, questions in {"train": 30, "dev": 20, "test": 25}.items():
         path = write_pairs(folder / "theirs" / f"{split}.tsv", questions)
         path.write_text(path.read_text().replace("where is", f"{split} : where is"))
     assert init("--encoder", "encoder", pairs="theirs") == 0
     target = Study.load("theirs").data.target
-    assert target.test == ["theirs:test"]
-    assert len(load_parts(target.test, "all")) == 100
-    assert not Path("data").exists()
+    assert [len(load_parts(getattr(target, split), "all")) for split in sets.SPLITS] == [120, 80, 100]
 
 
 def test_what_is_there_is_not_written_over(folder, capsys):
@@ -85,6 +83,6 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
     cached(folder / "encoder", CACHED, monkeypatch)
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     assert main(["plan", "my"]) == 0
-    assert re.search(r"done +base/pointwise/seed-0", capsys.readouterr().out)
+    assert re.search(r"base/pointwise/seed-0 +done", capsys.readouterr().out)
     identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]
     assert identity == {"hub": CACHED, "commit": COMMIT}

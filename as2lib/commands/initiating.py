@@ -1,5 +1,6 @@
 """`as2 init`: a study of one's own pairs, a template with its values filled in."""
 
+import os
 import re
 from pathlib import Path
 from string import Template
@@ -25,7 +26,7 @@ MADE_BY_STUDY = ("vocab_size", "pad_token_id")  # fields of a configuration
 
 
 def init(source: str, name: str | None = None, encoder: str | None = None, quick: bool = False) -> None:
-    """Write params/<name>.yaml, and the splits that it reads where there are none; say what was assumed.
+    """Write params/<name>.yaml, and the splits that it reads to data/<name>/; say what was assumed.
 
     Raises ValueError where a study, or other data, has that name; nothing is written then.
     """
@@ -37,55 +38,33 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
     if not re.fullmatch(STUDY_NAME, name) or name == "local":
         raise ValueError(f"--name: expected letters, digits, - and _, at most 64, the first one a letter; got {name}")
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
+    for path in (file, folder):
+        if path.exists():
+            raise ValueError(f"{path}: expected none, since it is written; give the study another --name")
     check_source(source)
-    encoder_name = starting_encoder(encoder, "--encoder")
-    taken = "expected none, since it is written; remove it, or give the study another --name"
-    if file.exists():
-        raise ValueError(f"{file}: {taken}")
+    encoder_name = starting_encoder(encoder)
 
     from as2lib.data.pairs import draw_questions, filter_questions, load_splits, require_apart, save_pairs
 
-    whole = load_splits(source)
-    require_apart(whole, source)
-    splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in whole.items()} if quick else whole
+    splits = load_splits(source)
+    require_apart(splits, source)
+    if quick:
+        splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in splits.items()}
     for split, part in splits.items():
         if not any(part["label"][:]):
             raise ValueError(f"{source}: {split}: expected questions with a correct candidate, got none")
     print(f"{Path(source).name}: {split_sizes(splits)}")
-    parts = split_parts(source)
-    if parts is None or any(len(splits[split]) < len(whole[split]) for split in whole):
-        parts = None
-        if folder.exists():
-            raise ValueError(f"{folder}: {taken}")
     values = values_of(filter_questions(splits["train"], "answered"), encoder_name, quick)
-    values |= parts or {split: f"data/{name}/{split}.jsonl" for split in splits}
+    values |= {split: f"data/{name}/{split}.jsonl" for split in splits}
     values |= {"study": yaml_value(name), "title": yaml_value(f"{name}: pairs of one's own")}
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
         runs = len(Study.of_notebook(read_yaml(temporary)).plan)  # checked, before it has its name
-        for split, part in splits.items() if parts is None else ():
+        for split, part in splits.items():
             save_pairs(part, folder / f"{split}.jsonl")
     command = f"make study STUDY={name}" if (root / "Snakefile").exists() else f"as2 fit {name}"
     print(f"budget: {values['steps']} steps a fit; {runs} runs, which `as2 plan {name}` lists")
     print(f"written: {file}; change what you like, then: {command}")
-
-
-def split_parts(source: str) -> dict[str, str] | None:
-    """The parts of a source that has train, dev and test itself; None where splits are to be made."""
-    try:
-        for split in sets.SPLITS:
-            sets.resolve(source, split)
-    except sets.NoSplit:
-        return None
-    return {split: yaml_value(f"{place_of(source)}:{split}") for split in sets.SPLITS}
-
-
-def place_of(name: str) -> str:
-    """A folder from the root, where it is inside; any other name as it is."""
-    folder, root = expanded(name).resolve(), find_root()
-    if not folder.is_dir():
-        return name
-    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
 def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any]:
@@ -110,7 +89,10 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         fields["num_hidden_layers"] = layers
         student = "config:" + "".join(f"\n    {key}: {value}" for key, value in fields.items())
     else:
-        teacher = f"name: {yaml_value(place_of(encoder_name))}"
+        place = (
+            os.path.relpath(expanded(encoder_name), find_root()) if expanded(encoder_name).is_dir() else encoder_name
+        )
+        teacher = f"name: {yaml_value(place)}"
         student = f"{teacher}\n  layers: {layers}"
     return {
         "teacher": teacher,

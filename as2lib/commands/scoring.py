@@ -8,7 +8,7 @@ import pandas as pd
 from datasets import Dataset
 
 from as2lib.commands import trec
-from as2lib.commands.output import TABLE_SUFFIXES, print_table, require_place, write_table
+from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
 from as2lib.data.tables import questions_of
@@ -42,11 +42,7 @@ def rank_file(
         trec.write_run(table, out, tag)
         return
     names = ("question_id", "rank", "candidate_id", "position", "score", "log_odds", "answer")
-    table = table[[name for name in names if name in table]]
-    if out:
-        write_table(table, out)
-        return
-    print_table(table)
+    write_table(table[[name for name in names if name in table]], out)
 
 
 def score(
@@ -89,7 +85,7 @@ def score(
     if "label" in table:
         print_metrics(title, table, questions, measures)
     elif not (out or run_file):
-        print_table(table, sep="\t")
+        write_table(table, None)
 
 
 # ---------------------------------------------------------------- pairs and their scores

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib import models
 from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
-from as2lib.commands.output import require_free
 from as2lib.data import sets
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import objectives
 from as2lib.locks import lock
-from as2lib.paths import expanded, params_folder, whole_folder, work_folder
+from as2lib.paths import expanded, params_folder, require_new, whole_folder, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -50,14 +49,15 @@ def train(
     settings = {name: value for name, value in settings.items() if value is not None}
     if {"epochs", "steps"} <= settings.keys():
         raise ValueError("--steps: expected steps or epochs, got both")
-    require_free(out)
+    out = expanded(out)
+    require_new(out)
     check_source(source)
     encoder_name = starting_encoder(model)
     taught = len(teachers) + len(teacher_scores)
     loss = loss or {0: "ce", 1: "kd"}.get(taught, "per_head")
     objectives.check(loss, taught)
     with lock(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}", str(out)):
-        require_free(out)  # another command may have made it meanwhile
+        require_new(out)  # another command may have made it meanwhile
         pairs = learnable(source, settings["seed"], allow_shared_questions)
         encoder, start = encoder_of(encoder_name, pairs["train"], max_length)
         settings["learning_rate"] = learning_rate or LEARNING_RATES[encoder_name == NOTHING]

@@ -71,66 +71,42 @@ def compare(
     out: str | None = None,
     baseline: str | None = None,
 ) -> None:
-    """Each measure's difference between two runs, with its interval and tests, over the judged questions.
+    """Print a row for each measure and two runs: the means, their difference with its interval, and Holm's p.
 
-    Of several runs every pair is compared, or each with the baseline, and Holm's p over these pairs stands beside;
-    a last line says which is best by the first measure, and from which others it is told.
+    Of several runs every pair is compared, or each with the baseline.
     Judged questions that a run lacks count as 0, as do correct candidates that it leaves out; a candidate without a
-    judgement is incorrect.  out: a table of every question's values in each run, and of two their difference.
+    judgement is incorrect.  out: a table of every question's values in each run.
     """
-    if len(runs) < 2 or (len(runs) > 2 and len(set(runs)) < len(runs)):
-        raise ValueError(f"expected two runs or more, each once, and judgements; got {', '.join((*runs, judgements))}")
+    if len(runs) < 2:
+        raise ValueError(f"expected two runs or more, and judgements; got {', '.join((*runs, judgements))}")
     if baseline is not None and baseline not in runs:
         raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
     require_place(out, TABLE_SUFFIXES, *runs, judgements)
     ranking.require_measures(measures)
     judged = trec_table(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
-    chosen = ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)
-    names = correct.size().index[chosen]
+    names = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    tables = {run: values_of_run(run, judged, names, measures) for run in runs}
-    pairs = [(run, baseline) for run in runs if run != baseline] if baseline else list(combinations(runs, 2))
+    tables = [values_of_run(run, judged, names, measures) for run in runs]
+    places = range(len(runs))
+    pairs = [(i, runs.index(baseline)) for i in places if runs[i] != baseline] if baseline else combinations(places, 2)
+    pairs, rows = list(pairs), []
     for name in measures:
-        tests = [significance.compare(tables[a][name], tables[b][name]) for a, b in pairs]
-        adjusted = significance.holm([test.p for test in tests])
-        for (a, b), test, p in zip(pairs, tests, adjusted, strict=True):
-            title = f"{Path(a).name} − {Path(b).name}: " if len(pairs) > 1 else ""
-            print(title + line(name, test, f", {p:.2g} (Holm, {len(pairs)} pairs)" if len(pairs) > 1 else ""))
-        if name == measures[0] and len(runs) > 2:
-            best = max(runs, key=lambda run: tables[run][name].mean())
-            against = {b if a == best else a: p for (a, b), p in zip(pairs, adjusted, strict=True) if best in (a, b)}
-            say_best(name, best, against)
-    policy = f"{len(names)} questions, policy {questions}, ties against the system"
-    first = Path(runs[0]).name if len(pairs) == 1 else "the first of a pair"
-    print(f"{policy}; a difference above 0 speaks for {first}")
+        tests = [significance.compare(tables[i][name], tables[j][name]) for i, j in pairs]
+        for (i, j), test, p in zip(pairs, tests, significance.holm([test.p for test in tests]), strict=True):
+            numbers = [test.mean_a, test.mean_b, test.difference, test.low, test.high]
+            a, b, difference, low, high = (f"{ranking.scale(name) * number:.2f}" for number in numbers)
+            row = {"measure": ranking.MEANS.get(name, name), "a": Path(runs[i]).name, "b": Path(runs[j]).name}
+            row |= {"mean a": a, "mean b": b, "a − b": difference, "95 % low": low, "high": high, "p": f"{p:.2g}"}
+            rows.append(row | {"better": test.wins, "worse": test.losses, "equal": test.ties})
+    print(pd.DataFrame(rows).to_string(index=False))
+    print(f"p: permutation test, Holm's over {len(pairs)} pairs of runs; ties against the system")
+    print(f"{len(names)} questions, policy {questions}; a difference above 0 speaks for a")
     if out:
-        parts = [tables[run].add_prefix(f"run{place} ") for place, run in enumerate(runs, start=1)]
-        if len(runs) == 2:
-            parts.append((tables[runs[0]] - tables[runs[1]]).add_prefix("difference "))
+        parts = [table.add_prefix(f"run{place} ") for place, table in enumerate(tables, start=1)]
         write_table(pd.concat(parts, axis=1).reset_index(), out)
-
-
-def line(name: str, test: significance.Comparison, adjusted: str) -> str:
-    """What the tests say of one measure of two runs."""
-    scale = ranking.scale(name)
-    return (
-        f"{ranking.MEANS.get(name, name):<9} {scale * test.mean_a:.2f} − {scale * test.mean_b:.2f} = "
-        f"{scale * test.difference:+.2f}   95 % interval {scale * test.low:+.2f} to {scale * test.high:+.2f}   "
-        f"p {test.p:.2g} (permutation){adjusted}, {test.wilcoxon_p:.2g} (Wilcoxon)   "
-        f"{test.wins} better, {test.losses} worse, {test.ties} equal"
-    )
-
-
-def say_best(name: str, best: str, against: dict[str, float]) -> None:
-    """Which run has the highest mean, and from which others Holm's p at 0.05 tells it."""
-    different = [Path(run).name for run, p in against.items() if p <= 0.05]
-    untold = [Path(run).name for run, p in against.items() if p > 0.05]
-    parts = [f"told from {', '.join(different)}"] if different else []
-    parts += [f"not told from {', '.join(untold)}"] if untold else []
-    print(f"highest {ranking.MEANS.get(name, name)}: {Path(best).name}, {'; '.join(parts)} (Holm, 0.05)")
 
 
 def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:

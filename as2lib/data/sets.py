@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -52,7 +51,6 @@ FINGERPRINTS = {
     ("selqa", "dev"): "d77bc99c2a15432375ae0de8e03f8b6ff6b94dee493e5d345cbd2139a89d0c2c",
     ("selqa", "test"): "8cb4f68b513ccc9e845a89d88e8b7d058ef2b636de201cf7a0b12997bc8a7947",
 }
-JOINERS = {"\u200c", "\u200d"}  # letters of Persian and of Indian languages are joined by them, or not
 
 
 class NoSplit(ValueError):
@@ -86,7 +84,7 @@ class Location:
 @cache
 def note(line: str) -> None:
     """Say a line once in a process."""
-    print(f"as2: {printable(line)}", file=sys.stderr, flush=True)
+    print(f"as2: {line}", file=sys.stderr, flush=True)
 
 
 def is_watched() -> bool:
@@ -116,12 +114,6 @@ def bar(*values: Any, **options: Any) -> Any:
         return tqdm(*values, **options)
     options |= {"mininterval": SECONDS, "maxinterval": SECONDS, "delay": SECONDS, "leave": False, "position": 0}
     return tqdm(*values, file=_Lines(), bar_format=LINE, **options)
-
-
-def printable(text: object) -> str:
-    """A text for a terminal: what would command it, or turn the direction of writing, is shown as its `\\x…` code."""
-    codes = {c for c in str(text) if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - JOINERS
-    return str(text).translate({ord(c): ascii(c)[1:-1] for c in codes})
 
 
 def shorten(value: Any) -> str:
