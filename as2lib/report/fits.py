@@ -42,11 +42,3 @@ def _of_fit(fit: Run) -> dict[str, Any]:
         "tau": getattr(recipe, "tau", None),
         "classifier reads": None if reads_words else MEAN if every_token else "first token",
     }
-
-
-def makers(study: Study, systems: Iterable[Row]) -> tuple[list[str], list[str]]:
-    """On which processors and devices the runs of some systems were made, and by the code of which commits."""
-    runs = [study.run(run.name) for system in systems for run in system.runs(study)]
-    machines = [run.facts["machine"] for run in runs if run.facts.get("machine")]
-    commits = [run.commit[:8] for run in runs if run.commit]
-    return [*dict.fromkeys(machines)], [*dict.fromkeys(commits)]

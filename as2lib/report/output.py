@@ -114,7 +114,7 @@ class Report:
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
-        return tables.labelled(table, self.labels)
+        return table.set_axis([tables.name_of(key, self.labels) for key in table.index])
 
     def record(self, *frames: pandas.DataFrame, prefix: str = "", timing: bool = False, **numbers: Any) -> None:
         """Keep numbers under the names that findings, the overview and `params/expected` read.
@@ -199,7 +199,9 @@ class Report:
                 folded += f'<p class="made">{READS_THE_MEAN}</p>'
         if self.intervals:
             folded += f'<p class="made">{BY_CHANCE.format(self.intervals, 0.05 * self.intervals)}</p>'
-        machines, commits = fits.makers(self.study, systems)
+        runs = [self.study.run(run.name) for system in systems for run in system.runs(self.study)]
+        machines = dict.fromkeys(run.facts["machine"] for run in runs if run.facts.get("machine"))
+        commits = dict.fromkeys(run.commit[:8] for run in runs if run.commit)
         parts = [
             f"Study <code>{escape(self.study.study)}</code>",
             f"precision {escape(self.study.precision)}",

@@ -32,7 +32,7 @@ def formatted(
     columns: those to show, in this order, a paper's where the table has them; default: all but `run`.  Those without
         any value are left out; where no row has an interval over questions and seeds, that over questions is shown.
     """
-    index = [_name(key, labels) for key in table.index]
+    index = [name_of(key, labels) for key in table.index]
     without = list(table.columns[(table.isna() | table.eq("")).all()])
     if columns is None:
         columns = [name for name in table if name not in [*without, "run"]]
@@ -65,12 +65,8 @@ def is_of_a_paper(column: str) -> bool:
     return "published" in column or column == "verdict"
 
 
-def labelled(table: pandas.DataFrame, labels: Mapping[str, str]) -> pandas.DataFrame:
-    """The same, its index as a reader knows it."""
-    return table.set_axis([_name(key, labels) for key in table.index])
-
-
-def _name(key: Any, labels: Mapping[str, str]) -> str:
+def name_of(key: Any, labels: Mapping[str, str]) -> str:
+    """What a reader calls a run, or a pair of runs: "A − B"."""
     parts = key if isinstance(key, tuple) else (key,)
     return f" {MINUS} ".join(str(labels.get(part, part)) for part in parts)
 

@@ -8,27 +8,20 @@ from as2lib.papers.cerberus.analyses import Seed
 from tests.papers.conftest import run_notebook
 
 CONTROLS = ["base/electra", "lexical/overlap_then_rank"]
-HEADS = ["head_0", "head_1", "head_2"]
+TEACHERS = ["teacher/electra", "teacher/roberta", "teacher/albert"]
 
 
-def seed(heads, teachers, label, question):
-    index = pandas.MultiIndex.from_arrays([question, range(len(question))], names=["question_id", "position"])
-    names = ["teacher/electra", "teacher/roberta", "teacher/albert"]
-    frames = [
-        pandas.DataFrame(dict(zip(columns, values, strict=True)), index)
-        for columns, values in (([*HEADS, *CONTROLS], [*heads, *heads[:2]]), (names, teachers))
-    ]
-    rankers = frames[0][[*CONTROLS]].assign(**{"mhs/3h1": heads[0]})[["mhs/3h1", *CONTROLS]]
-    return Seed(0, *frames, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
-
-
-def drawn(copies=False, questions=30, seed_=0):
+def drawn(copies=False, questions=30):
     """Three teachers at random, and heads that copy them, or are as random."""
-    generator = numpy.random.default_rng(seed_)
+    generator = numpy.random.default_rng(0)
     question, label = numpy.repeat(numpy.arange(questions), 4), numpy.tile([1, 0, 0, 0], questions)
-    teachers = [generator.random(len(question)) + 0.3 * label for _ in range(3)]
-    heads = teachers if copies else [generator.random(len(question)) for _ in range(3)]
-    return seed(heads, teachers, label, question)
+    index = pandas.MultiIndex.from_arrays([question, range(len(question))], names=["question_id", "position"])
+    teachers = pandas.DataFrame({name: generator.random(len(label)) + 0.3 * label for name in TEACHERS}, index)
+    scores = teachers.to_numpy() if copies else generator.random((len(label), 3))
+    heads = pandas.DataFrame(scores, index, ["head_0", "head_1", "head_2"])
+    heads[CONTROLS] = scores[:, :2]
+    rankers = heads[["head_0", *CONTROLS]].set_axis(["mhs/3h1", *CONTROLS], axis=1)
+    return Seed(0, heads, teachers, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
 
 
 def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none():

@@ -6,11 +6,10 @@ import sys
 
 import pytest
 import torch
-import yaml
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib import Study
-from as2lib.metrics.cost import forward_flops
+from as2lib.metrics.cost import forward_flops, parameters
 from as2lib.models import cross_encoder, first_token
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
@@ -18,13 +17,11 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from as2lib.papers import across, costs
+from as2lib.papers.cerberus import true_sizes
+from as2lib.papers.cosinet import rows as cosinet
 from as2lib.paths import find_root
 from as2lib.study import recipes
 from as2lib.study.operations import SPECIAL_TOKENS, Lengths, of_pair, on_words
-from tests.papers.conftest import tiny
-from tests.papers.sizes import counted
-
-ROOT = find_root()
 
 N = 20  # tokens
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
@@ -86,19 +83,6 @@ WORDS = Lengths(5.0, 12.0)
 TOKENS = 5 + 12 + SPECIAL_TOKENS
 
 
-@pytest.fixture
-def own_study(tmp_path, monkeypatch):
-    params = tiny(tmp_path) | {"seeds": [0]}
-    bases = [teacher["base"] for teacher in params["teachers"].values() if "base" in teacher]
-    for encoder in (*params["teachers"].values(), *bases, params["student"]):
-        encoder["config"]["embedding_size"] = encoder["config"]["hidden_size"]
-    fit = {name: params["fit"][name] for name in ("transfer", "adapt")}
-    params["cascade"] = {"encoder": "base/roberta", "exits": [2, 4], "alphas": [0.5], "fit": fit}
-    (tmp_path / "params").mkdir()
-    (tmp_path / "params" / "tiny.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("prefix", "reads"),
     [
@@ -106,8 +90,8 @@ def own_study(tmp_path, monkeypatch):
         *((prefix, "mean") for prefix in ("base/electra", "mhs/3h1")),
     ],
 )
-def test_a_system_costs_what_its_model_computes(own_study, prefix, reads):
-    study = Study.load("tiny", {"student.reads": reads})
+def test_a_system_costs_what_its_model_computes(root, prefix, reads):
+    study = Study.load("tiny", {"student.reads": reads, "cascade": {"encoder": "base/roberta", "exits": [2, 4]}})
     run = study.plan[f"{prefix}/seed-0"]
     model = cross_encoder.build(recipes.configuration(study, run))
     if prefix.startswith("cascade"):
@@ -138,7 +122,14 @@ def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_with
 
 
 def test_sizes_csv_has_the_parameters_of_the_models():
-    assert costs.sizes() == counted()
+    rows = [f"{role}/{family}" for role in ("base", "teacher") for family in true_sizes.VOCABULARY]
+    rows += [f"mhs/3h{depth}" for depth in (1, 2, 4, 6)]
+    sizes = {row: sum(map(parameters, true_sizes.build_members(row, "meta"))) for row in rows}
+    for name, model in {"cosinet": Cosinet, "ca": CompareAggregate}.items():
+        for shape, (_, _, rank_rnn, bidirectional) in cosinet.SHAPES.items():
+            fields = {"rank_rnn": rank_rnn, "bidirectional": bidirectional}
+            sizes[f"{name}/{shape}"] = parameters(model(torch.zeros(1, 300).numpy(), **fields))
+    assert costs.sizes() == sizes
 
 
 def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():

@@ -7,17 +7,12 @@ from as2lib.paths import find_root
 from as2lib.report import references
 
 
-def keys_of_notebooks() -> set[str]:
+def test_notebooks_cite_entries_that_exist():
     keys = set()
     for path in (find_root() / "notebooks").glob("[0-9]*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for arguments in re.findall(r"report\.references\((.*)\)", "".join(cell["source"]), re.DOTALL):
                 keys |= set(re.findall(r"(\w+)=\"", arguments))
-    return keys
-
-
-def test_notebooks_cite_entries_that_exist():
-    keys = keys_of_notebooks()
     assert "matsubara2022" in keys
     assert keys <= references.entries().keys()
 
