@@ -30,7 +30,11 @@ def ranked(study: Study) -> dict[str, Row]:
     for name, system in study.systems.items():
         if system.seeds and name not in left_out:
             recipe = system.recipe
-            if recipe.data.get("test") == test and recipe.kind != "shuffled" and recipe.has_costs:
+            if (
+                recipe.data.get("test") == test
+                and recipe.kind != "shuffled"
+                and getattr(recipe, "scheme", "") != "scores"
+            ):
                 ranked[name] = system
     return ranked
 

@@ -22,6 +22,7 @@ from as2lib.papers.costs import answered_sizes, lengths
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
 from as2lib.study.operations import Work
+from as2lib.study.recipes import Ensemble
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
@@ -111,7 +112,9 @@ def can_be_chosen(study: Study, pipeline: Pipeline) -> bool:
     """
     systems = [study.systems[name] for name in pipeline.systems]
     one_seed = any(system.recipe.seeded and len(system.seeds) == 1 for system in systems)
-    scored = all("dev" in system.recipe.data and not system.recipe.fitted_to_dev for system in systems)
+    recipes = [system.recipe for system in systems]
+    fitted_to_dev = any(isinstance(recipe, Ensemble) and recipe.combine != "mean" for recipe in recipes)
+    scored = all("dev" in recipe.data for recipe in recipes) and not fitted_to_dev
     return scored and not (one_seed and len(study.seeds) > 1)
 
 

@@ -52,7 +52,9 @@ def hours(run: Run, precision: str) -> float:
     batch = training.get("batch_tokens") or training["batch_size"] * recipe.max_length
     tokens = 3 * steps(run) * batch + (1 + evaluations) * dev + test
     layer = 2 * (4 * hidden**2 + 2 * hidden * between) + 4 * recipe.max_length * hidden
-    return recipe.computed_layers(depth) * layer * tokens / (SHARE_OF_PEAK * PEAK[precision]) / 3600
+    body = recipe.shape.get("body", 0)
+    computed = body + recipe.shape.get("heads", 1) * (depth - body)
+    return computed * layer * tokens / (SHARE_OF_PEAK * PEAK[precision]) / 3600
 
 
 def sizes(run: Run) -> tuple[int, int, int]:

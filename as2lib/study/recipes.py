@@ -46,8 +46,6 @@ class Recipe:
     part: ClassVar[tuple[str, ...]] = ()  # a key of `spec`, and the fields that stand under it
     orders_only: ClassVar[bool] = False  # whether its scores are no probabilities
     reads_order: ClassVar[bool] = False  # whether it reads the order of the candidates
-    has_costs: ClassVar[bool] = True  # whether it is known what it computes
-    fitted_to_dev: ClassVar[bool] = False  # whether dev would flatter it
     calibration: ClassVar[str | None] = None  # of what it is made from
     encoders: ClassVar[Sequence[str]] = ()  # pretrained, from which it starts or whose words it reads
 
@@ -125,16 +123,12 @@ class Ranker(Recipe):
     def encoders(self) -> list[str]:
         return [self.name]
 
-    @property
-    def has_costs(self) -> bool:
-        return self.scheme != "scores"
-
     def ingredients(self, store: "Store") -> dict[str, Any]:
         return {"weights": store.encoder_identity(self.name), "precision": store.study.precision}
 
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
-        if not self.has_costs:
-            return Work(nan)
+        if self.scheme == "scores":
+            return Work(nan)  # nobody knows what made them
         facts = study.run(run.name).facts
         if self.scheme == "cosine":  # two texts apart, each with a token before and behind it
             question, candidate = (of_pair(facts["encoder"], length + 2, True) for length in words)
@@ -150,10 +144,6 @@ class Ensemble(Recipe):
     combine: str = "mean"
     trials: int | None = None
     calibration: str | None = None
-
-    @property
-    def fitted_to_dev(self) -> bool:
-        return self.combine != "mean"
 
     def made_from(self, parents: Mapping[str, "tuple[Run, ...]"]) -> "Ensemble":
         """Members whose scores only order candidates are calibrated first."""
@@ -197,7 +187,6 @@ class Fit(Recipe):
     unlabelled: bool | None = None
     shuffle: bool | None = None
     model: ClassVar[str | None] = None  # the path of one's own
-    pretrained: ClassVar[str | None] = None  # the encoder that it starts from
     needs_vocabulary: ClassVar[bool] = False  # whether its words are those of the study's texts
     arguments: ClassVar[Mapping[str, Any]] = {}  # what `fit.train` takes beside pairs, loss and budget
 
@@ -307,12 +296,8 @@ class Encoder(Fit):
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @property
-    def pretrained(self) -> str | None:
-        return (self.backbone or {}).get("name")
-
-    @property
     def encoders(self) -> list[str]:
-        return [self.pretrained] if self.pretrained else []
+        return [self.backbone["name"]] if "name" in (self.backbone or {}) else []
 
     @property
     def every_token(self) -> bool:
@@ -324,8 +309,8 @@ class Encoder(Fit):
         return "config" in (self.backbone or {})
 
     def ingredients(self, store: "Store") -> dict[str, Any]:
-        weights = {"weights": store.encoder_identity(self.pretrained)} if self.pretrained else {}
-        return super().ingredients(store) | weights
+        weights = [store.encoder_identity(name) for name in self.encoders]
+        return super().ingredients(store) | ({"weights": weights[0]} if weights else {})
 
     def build(self, task: "Task") -> tuple[Any, Any]:
         """The model before its first step, and what encodes its pairs."""
@@ -340,10 +325,11 @@ class Encoder(Fit):
             folder = task.parents["start"][0].model_folder
             model = cross_encoder.build(folder, self.layers) if self.layers else models.load(folder)
             tokenizer = open_tokenizer(folder)
-        elif self.pretrained:
-            require_known_tensors(self.pretrained)
-            model = cross_encoder.build(self.pretrained, self.backbone.get("layers"))
-            tokenizer = open_tokenizer(self.pretrained)
+        elif self.encoders:
+            [name] = self.encoders
+            require_known_tensors(name)
+            model = cross_encoder.build(name, self.backbone.get("layers"))
+            tokenizer = open_tokenizer(name)
         else:
             tokenizer = _vocabulary(self.data["vocabulary"], self.max_length)
             sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
@@ -365,10 +351,6 @@ class Encoder(Fit):
 
     def facts(self, model: Any) -> dict[str, Any]:
         return {"encoder": sizes_of(model)}
-
-    def computed_layers(self, layers: int) -> int:
-        """How many layers it computes, of an encoder of so many."""
-        return layers
 
     def work(self, study: "Study", run: "Run", words: Lengths) -> Work:
         tokens = min(sum(words) + SPECIAL_TOKENS, study.data.max_length)  # of a pair of mean words
@@ -398,9 +380,6 @@ class Heads(Encoder):
     @property
     def shape(self) -> dict[str, int]:
         return {"body": self.body, "heads": self.heads}
-
-    def computed_layers(self, layers: int) -> int:
-        return self.body + self.heads * (layers - self.body)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -255,7 +255,7 @@ class Store:
     @cached_property
     def index(self) -> dict[str, dict[str, Any]]:
         """Name → identity, facts and files of the runs whose scores are published."""
-        return read_index(self.index_folder / "index.json")
+        return _json(self.index_folder / "index.json")
 
     @property
     def _index_folders(self) -> list[Path]:
@@ -266,12 +266,11 @@ class Store:
     @cached_property
     def _published(self) -> dict[str, tuple[Path, str, dict[str, Any]]]:
         """Identity → where it is published, under which name, and its entry; of this study, if of several."""
-        runs: dict[str, tuple[Path, str, dict[str, Any]]] = {}
-        for folder in reversed(self._index_folders):
-            index = self.index if folder == self.index_folder else read_index(folder / "index.json")
-            for name, entry in index.items():
-                runs.setdefault(entry["identity"], (folder, name, entry))
-        return runs
+        return {
+            entry["identity"]: (folder, name, entry)
+            for folder in self._index_folders
+            for name, entry in reversed(_json(folder / "index.json").items())
+        }
 
     @cached_property
     def index_sources(self) -> dict[str, Any]:
@@ -280,16 +279,6 @@ class Store:
         for folder in self._index_folders:
             sources |= _json(folder / "sources.json")
         return sources
-
-
-def read_index(path: Path) -> dict[str, dict[str, Any]]:
-    """The entries of an index.json by the names of their runs; none where there is no such file."""
-    index = _json(path)
-    for name, entry in index.items():
-        if not (isinstance(entry, dict) and {"identity", "facts", "files"} <= entry.keys()):
-            expected = f"{name}: expected identity, facts and files of a published run"
-            raise ValueError(f"{path}: {expected}, got {entry!r:.60}; restore it")
-    return index
 
 
 def _json(path: Path) -> dict[str, Any]:

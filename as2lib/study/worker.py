@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,19 +179,17 @@ def partial_folder(store: Store, name: str) -> Path:
     return store.folder(name).with_suffix(".partial")
 
 
-def _ranker(task: Task) -> dict[str, Any]:
-    from as2lib.study import taken
-
-    return taken.ranker(task)
-
-
-def _fit(task: Task) -> dict[str, Any]:
-    from as2lib.study import fitting
-
-    return fitting.fit(task) if task.run.kind == "fit" else fitting.score_shuffled(task)
+def _late(module: str, function: str) -> Callable[[Task], dict[str, Any]]:
+    """A function of a module that is imported only when it is called."""
+    return lambda task: getattr(import_module(f"as2lib.study.{module}"), function)(task)
 
 
-MAKERS = {"lexical": _ranker, "ranker": _ranker, "ensemble": derived.ensemble, "fit": _fit, "shuffled": _fit}
+MAKERS = {
+    **dict.fromkeys(["lexical", "ranker"], _late("taken", "ranker")),
+    "ensemble": derived.ensemble,
+    "fit": _late("fitting", "fit"),
+    "shuffled": _late("fitting", "score_shuffled"),
+}
 
 
 # ---------------------------------------------------------------- where a study stands

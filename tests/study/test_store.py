@@ -123,7 +123,3 @@ def test_a_run_of_a_strangers_index_has_a_name_that_stays_in_its_folder(root):
         store.write_json(stored.index_folder / "index.json", {name: entry})
         with pytest.raises(ValueError, match=r"^expected a run's name"):
             Study.load("tiny").store.find(run)
-    for entry in ({"facts": {}, "files": {}}, "text", None):
-        store.write_json(stored.index_folder / "index.json", {run: entry})
-        with pytest.raises(ValueError, match=r"index\.json: .*: expected identity, facts and files"):
-            Study.load("tiny").store.find(run)
