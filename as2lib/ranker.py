@@ -14,7 +14,6 @@ import numpy
 
 from as2lib.data.columns import candidate_of, text_of
 from as2lib.data.pretrained import EXPORTED, folder_of
-from as2lib.data.sets import shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios, falling
 from as2lib.metrics.questions import Questions
@@ -268,7 +267,7 @@ class Ranker:
         lists: list[list[str]] = []
         for number, pair in enumerate(_listed(pairs, "pairs"), start=1):
             if isinstance(pair, str | Mapping | AbstractSet) or not hasattr(pair, "__len__") or len(pair) != 2:
-                raise ValueError(f"pair {number}: expected a question and a candidate, got {shorten(pair)}")
+                raise ValueError(f"pair {number}: expected a question and a candidate, got {pair!r:.60}")
             question, candidate = (text_of(text, f"pair {number}") for text in pair)
             if not questions or questions[-1] != question:
                 questions.append(question)
@@ -306,7 +305,7 @@ class WordCounter(Ranker):
 def _listed(values: Any, what: str) -> list[Any]:
     """An iterable as a list, made once.  Raises ValueError for one text, a mapping, a set, or what is no iterable."""
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
-        raise ValueError(f"{what}: expected a list, got {type(values).__name__} {shorten(values)}")
+        raise ValueError(f"{what}: expected a list, got {type(values).__name__} {values!r:.60}")
     if hasattr(values, "to_pylist"):  # Arrow
         return values.to_pylist()
     if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a pandas table

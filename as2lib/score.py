@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 import torch
 from torch import nn
+from tqdm.auto import tqdm
 
 from as2lib.data.encode import by_length, paired, rows_of
-from as2lib.data.sets import bar, shorten
 from as2lib.metrics.probability import sigmoid
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
@@ -88,7 +88,7 @@ def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: 
     broken = numpy.flatnonzero(~numpy.isfinite(log_odds))
     if len(broken):
         row = int(broken[0])
-        pair = f"{shorten(questions[row])} and {shorten(answers[row])}"
+        pair = f"{questions[row]!r:.60} and {answers[row]!r:.60}"
         raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
 
 
@@ -132,7 +132,7 @@ def outputs(
     total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
     with torch.inference_mode(), autocast(device.type, precision):
-        for rows in bar(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
+        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
             batch = encoder.collate(take(rows.tolist()))
             output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
             # rows of the pairs that these items hold

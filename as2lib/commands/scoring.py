@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 from datasets import Dataset
+from tqdm.auto import tqdm
 
 from as2lib.commands import trec
 from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
@@ -110,7 +111,7 @@ def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -
     table["position"] = table.groupby("question_id", sort=False).cumcount()
     scores: list[tuple[float, float | None]] = []
     size = PAIRS_AT_ONCE if ranker.encoder is not None else len(pairs)  # BM25 counts over all
-    with sets.bar(desc="scoring", total=len(pairs), unit=" pairs", unit_scale=True, disable=False) as bar:
+    with tqdm(desc="scoring", total=len(pairs), unit=" pairs", unit_scale=True, disable=None) as bar:
         for rows in questions_of(texts).parts(size):
             groups = texts.slice(rows[0], len(rows)).to_pandas().groupby("question_id", sort=False)
             lists = groups["answer"].agg(list).tolist()

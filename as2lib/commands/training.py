@@ -194,7 +194,6 @@ def fit_model(
         dev=pairs["dev"],
         encoder=encoder,
         folder=folder,
-        progress=True,
         allow_shared_questions=True,  # that is seen to
         **settings,
     )

@@ -12,7 +12,7 @@ import numpy
 import pandas as pd
 
 from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
-from as2lib.data.sets import note, shorten
+from as2lib.data.sets import note
 from as2lib.metrics import ranking, significance
 
 RUN_SUFFIXES = (".run", ".trec")  # how the names of runs end
@@ -137,7 +137,7 @@ def trec_table(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFram
         for row in parse(path):
             read.append(row)
     except (ValueError, IndexError, TypeError) as error:
-        got = shorten(str(error))
+        got = f"{error!s:.60}"
         raise ValueError(f"{path}: row {len(read) + 1}: expected {fields} (TREC), got {got}") from None
     rows = pd.DataFrame(read)
     if rows.empty or rows.isna().any(axis=None):

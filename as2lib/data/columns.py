@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from as2lib.data.sets import note, shorten
+from as2lib.data.sets import note
 
 # In lower-case letters and digits.
 NAMES = {
@@ -92,7 +92,7 @@ def candidate_of(value: Any, where: str) -> dict[str, Any]:
     texts, ids = called(present, TEXTS), called(present, IDS)
     if not texts:
         names = ", ".join(TEXTS.split())
-        raise ValueError(f"{where}: expected a text, or a row with one under {names}; got {shorten(value)}")
+        raise ValueError(f"{where}: expected a text, or a row with one under {names}; got {value!r:.60}")
     candidate = {"answer": text_of(fields[texts[0]], where)}
     return candidate | ({"candidate_id": fields[ids[0]]} if ids else {})
 
@@ -102,5 +102,5 @@ def text_of(value: Any, where: str) -> str:
     try:
         str.encode(value)
     except (TypeError, UnicodeEncodeError):
-        raise ValueError(f"{where}: expected text, got {shorten(value)}") from None
+        raise ValueError(f"{where}: expected text, got {value!r:.60}") from None
     return value

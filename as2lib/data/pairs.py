@@ -27,7 +27,7 @@ from datasets import Dataset, DatasetInfo, Features, Value
 
 from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
-from as2lib.data.sets import COLUMNS, SPLITS, note, shorten
+from as2lib.data.sets import COLUMNS, SPLITS, note
 from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read, run_starts
 from as2lib.locks import lock
 from as2lib.metrics import ranking
@@ -118,7 +118,7 @@ def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Da
         tables.append(load_unlabelled(*source) if questions is None else load_pairs(*source, questions=questions))
         for name in tables[-1].unique("question_id"):
             if owner.setdefault(name, part) != part:
-                again = f"question_id {shorten(name)} is in {owner[name]} and again in {part}"
+                again = f"question_id {name!r:.60} is in {owner[name]} and again in {part}"
                 raise ValueError(f"{again}; give each set ids of its own")
     if len(tables) == 1:
         return tables[0]
@@ -262,7 +262,7 @@ def require_apart(
     """Raises ValueError where two splits share a question; a line says how many have an answer of train's."""
     for first, second in combinations(splits, 2):
         if shared := leaks(splits[first], splits[second]):
-            got = f"{len(shared)} in both, such as {shorten(shared[0])}"
+            got = f"{len(shared)} in both, such as {shared[0]!r:.60}"
             raise ValueError(f"{name}: expected other questions in {second} than in {first}, got {got}; {way_out}")
         if first != "train" or "label" not in splits[first].column_names:
             continue

@@ -14,7 +14,6 @@ from as2lib.paths import expanded, file_sha256, find_root, local_file, local_fol
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
-SECONDS = 30.0  # between two lines that say how far something is
 SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
 
 
@@ -90,36 +89,6 @@ def note(line: str) -> None:
 def is_watched() -> bool:
     """Whether a person may look at what is said: on a terminal, or in a notebook."""
     return "ipykernel" in sys.modules or sys.stderr.isatty()
-
-
-class _Lines:
-    """A log, in which tqdm draws no bar over the one before, but writes a line."""
-
-    def write(self, text: str) -> None:
-        if text.strip():
-            print(text.strip(), file=sys.stderr)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-
-LINE = "{desc}: {n_fmt} of {total_fmt}{postfix}; {elapsed} gone, about {remaining} left"
-
-
-def bar(*values: Any, **options: Any) -> Any:
-    """tqdm's bar; where nobody looks a line each half minute.  values, options: as tqdm takes them."""
-    from tqdm.auto import tqdm
-
-    if is_watched():
-        return tqdm(*values, **options)
-    options |= {"mininterval": SECONDS, "maxinterval": SECONDS, "delay": SECONDS, "leave": False, "position": 0}
-    return tqdm(*values, file=_Lines(), bar_format=LINE, **options)
-
-
-def shorten(value: Any) -> str:
-    """A value as an error quotes it: on one line, and at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def split_part(part: str) -> tuple[str, str | None]:

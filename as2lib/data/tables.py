@@ -1,7 +1,7 @@
 """Reads rows of any source into one checked Arrow table under our column names; knows no set by name, and no policy."""
 
+import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,15 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
 from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
-from as2lib.data.sets import NoSplit, note, shorten
+from as2lib.data.sets import NoSplit, note
 from as2lib.metrics.questions import Questions, require_together
-
-BLOCK = 1 << 28  # bytes that Arrow parses at once: no row may be longer
 
 
 class Table(NamedTuple):
@@ -55,7 +52,7 @@ def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None)
     for key in ("question_id", "question", "candidate_id"):
         if key in columns and (row := pc.index(_blank(columns[key]), True).as_py()) >= 0:
             value = columns[key][row].as_py()
-            got = shorten(value) if value else "nothing"
+            got = f"{value!r:.60}" if value else "nothing"
             raise ValueError(f"{where(row)}: {key}: expected text, got {got}; fill it in or leave the row out")
     if empty := pc.sum(_blank(columns["answer"])).as_py():
         note(f"{name}: {empty:,} answers are empty: they are kept, and scored as empty texts")
@@ -76,8 +73,8 @@ def _require_one_text(ids: pa.ChunkedArray, texts: pa.ChunkedArray, where: Calla
         first_text, first_row = first.setdefault(name, (text, row))
         if text != first_text:
             raise ValueError(
-                f"{where(row)}: expected one question a question_id, got {shorten(name)} for {shorten(text)}, after "
-                f"{shorten(first_text)} in {where(first_row)}; give each its own id"
+                f"{where(row)}: expected one question a question_id, got {name!r:.60} for {text!r:.60}, after "
+                f"{first_text!r:.60} in {where(first_row)}; give each its own id"
             )
 
 
@@ -100,7 +97,7 @@ def _labels(column: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedA
     ones = pc.is_in(texts, value_set=pa.array(["1", "1.0", "true"]))
     if (row := pc.index(pc.or_(zeros, ones), False).as_py()) >= 0:
         value = column[row].as_py()
-        got = f"expected 0 or 1 (or true, false), got {shorten(value) if value else 'nothing'}"
+        got = f"expected 0 or 1 (or true, false), got {f'{value!r:.60}' if value else 'nothing'}"
         raise ValueError(f"{where(row)}: label: {got}; of grades, write 1 for those that count as correct")
     return ones.cast(pa.int8())
 
@@ -153,7 +150,7 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
             source = frame.to_dict("records")
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _from_rows(name, source, labelled)
-    raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {shorten(source)}")
+    raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
 
 
 def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
@@ -179,7 +176,7 @@ def _from_rows(name: str, rows: Sequence[Any], labelled: bool) -> Table:
     """Rows that are dicts, each a pair."""
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            got = shorten(row)
+            got = f"{row!r:.60}"
             raise ValueError(f"{name}, row {number}: expected an object with a question and an answer, got {got}")
     names = list(dict.fromkeys(key for row in rows for key in row))
     nested = [key for key in names if any(isinstance(row.get(key), list | tuple | dict | np.ndarray) for row in rows)]
@@ -214,7 +211,7 @@ def read(path: Path, labelled: bool) -> Table:
 def content_of(path: Path) -> pa.Table | list[Any]:
     """All that a TSV, CSV or Parquet file holds, or of JSONL the value of each line.
 
-    Raises ValueError for bytes that are not UTF-8, a row of another length, or a quote left open.
+    Raises ValueError for bytes that are not UTF-8, a row that is too long, or a quote left open.
     """
     try:
         if path.suffix.lower() == ".parquet":
@@ -223,7 +220,7 @@ def content_of(path: Path) -> pa.Table | list[Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None
     except pa.ArrowException as error:
-        raise ValueError(f"{path.name}: expected a Parquet file, got {shorten(str(error))}") from None
+        raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -236,48 +233,29 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 
 def _delimited(path: Path) -> pa.Table:
-    """The texts of a CSV between commas or semicolons; or of a TSV: a row a line, in which a quote is text, unless a
-    writer of CSV put it.
+    """The texts of a CSV between commas or semicolons; or of a TSV, in which a quote is text, unless a writer of CSV
+    put it.
     """
-    is_tsv, content, problem = path.suffix.lower() == ".tsv", path.read_bytes(), ""
-    head = next((line for line in io.BytesIO(content) if line.strip()), b"").decode(errors="replace")
-    delimiter = "\t" if is_tsv else max(",;", key=head.count)
-
-    def refuse(row: pa_csv.InvalidRow) -> str:
-        nonlocal problem
-        problem = f", row {row.number - 1}: expected {row.expected_columns} fields, got {row.actual_columns}"
-        return "error"
-
-    texts = {f"f{number}": pa.string() for number in range(head.count(delimiter) + 1)}
-    options = {
-        "read_options": pa_csv.ReadOptions(use_threads=False, block_size=BLOCK, autogenerate_column_names=True),
-        "parse_options": pa_csv.ParseOptions(
-            delimiter=delimiter, quote_char=not is_tsv and '"', newlines_in_values=True, invalid_row_handler=refuse
-        ),
-        "convert_options": pa_csv.ConvertOptions(column_types=texts, strings_can_be_null=False),
-    }
+    is_tsv = path.suffix.lower() == ".tsv"
+    with path.open(encoding="utf-8-sig") as stream:
+        head = next(filter(str.strip, stream), "")
+    separator = "\t" if is_tsv else max(",;\t", key=head.count)
+    if separator == "\t" and not is_tsv:
+        raise ValueError(f"{path.name}: expected commas or semicolons, got tabs; name it .tsv")
+    options = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
     try:
-        table = pa_csv.read_csv(io.BytesIO(content), **options)
-    except pa.ArrowException as error:
-        way_out = "; texts with tabs or line breaks are written as JSONL or Parquet" if is_tsv else ""
-        if "UTF8" in str(error):
-            problem, way_out = f": expected UTF-8 text, got {error}", "; save the file as UTF-8"
-        raise ValueError(f"{path.name}{problem or f': expected rows, got {error}'}{way_out}") from None
-    if not is_tsv and "\n" in table.columns[-1][-1].as_py() and not content.rstrip().endswith(b'"'):
-        raise ValueError(f"{path.name}, row {len(table) - 1}: expected a quote at the end of a text, got none")
-    table = _without_quotes(table) if is_tsv else table
-    return table[1:].rename_columns([column[0].as_py() for column in table.columns])
+        frame = pd.read_csv(path, quoting=csv.QUOTE_NONE if is_tsv else csv.QUOTE_MINIMAL, **options)
+        if is_tsv and _has_quotes_of_csv(frame):
+            frame = pd.read_csv(path, **options)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        way_out = "; texts with tabs, line breaks or quotes are safe in JSONL and Parquet"
+        raise ValueError(f"{path.name}: {str(error).strip()}{way_out}") from None
+    columns = [pa.array(frame[number][1:], pa.string()) for number in frame]
+    return pa.Table.from_arrays(columns, frame.iloc[0].tolist())
 
 
-def _without_quotes(table: pa.Table) -> pa.Table:
-    """A TSV's fields without the quotes of a writer of CSV: around every one, or around each that holds a quote."""
-    fields = pa.chunked_array([chunk for column in table.columns for chunk in column.chunks])
-    fields = fields.filter(pc.match_substring(fields, '"'))
-    every = table.columns[0][0].as_py().startswith('"')
-    if not every and not pc.all(pc.match_substring_regex(fields, '^"([^"]|"")*""([^"]|"")*"$')).as_py():
-        return table
-    columns = []
-    for column in table.columns:
-        inner = pc.replace_substring(pc.utf8_slice_codeunits(column, 1, -1), '""', '"')
-        columns.append(pc.if_else(pc.match_substring_regex(column, '^"([^"]|"")*"$'), inner, column))
-    return pa.table(columns, table.column_names)
+def _has_quotes_of_csv(frame: pd.DataFrame) -> bool:
+    """Whether each name of a column is quoted, or each text with a quote is, its own quotes doubled."""
+    texts = pd.concat([frame[column] for column in frame])
+    texts = texts[texts.str.contains('"')]
+    return frame[0][0].startswith('"') or (len(texts) and texts.str.fullmatch('"([^"]|"")*""([^"]|"")*"').all())

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from as2lib.data.sets import shorten
 from as2lib.metrics.probability import log_odds
 from as2lib.paths import expanded
 
@@ -50,7 +49,7 @@ class TeacherScores:
             scores = log_odds(scores.clip(NEAREST, 1 - NEAREST))
         if wrong.any():
             row = wrong.argmax()
-            raise ValueError(f"{name}, row {row + 1}: {column}: expected one, got {shorten(table[column][row])}")
+            raise ValueError(f"{name}, row {row + 1}: {column}: expected one, got {table[column][row]!r:.60}")
         by_pair = pandas.Series(scores, _names(table, keys)).groupby(level=[0, 1], sort=False)
         if others := int((by_pair.max() > by_pair.min()).sum()):
             raise ValueError(f"{name}: expected one score a pair by {' and '.join(keys)}, got others for {others}")
@@ -60,7 +59,7 @@ class TeacherScores:
         """(m,) the log odds of some pairs.  Raises ValueError for one that is not in the file."""
         names = _names(pairs.to_pandas(), self.keys)
         if len(missing := names[~names.isin(self.log_odds.index)]):
-            such = f"{len(missing)} of {len(names):,} are missing, such as {shorten(' '.join(missing[0]))}"
+            such = f"{len(missing)} of {len(names):,} are missing, such as {' '.join(missing[0])!r:.60}"
             raise ValueError(
                 f"{self.path}: expected a row for each pair by {' and '.join(self.keys)}, got none: {such}"
             )

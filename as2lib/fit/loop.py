@@ -14,6 +14,7 @@ import torch
 from datasets import Dataset
 from safetensors.torch import save_model
 from torch import nn
+from tqdm.auto import tqdm
 from transformers import set_seed
 
 from as2lib.data.columns import NoLabels
@@ -27,7 +28,7 @@ from as2lib.data.pairs import (
     load_unlabelled,
     require_apart,
 )
-from as2lib.data.sets import bar, is_watched, note
+from as2lib.data.sets import is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
@@ -140,8 +141,7 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one; it loses a minute at most.  `Fit.save` removes the checkpoint.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a bar says how far it is, or without a terminal or a notebook a line each half minute; default:
-        where there is one of these.
+    progress: whether a bar says how far it is; default: on a terminal and in a notebook.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
@@ -200,7 +200,7 @@ def train(
         if progress:
             line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
             print(line, file=sys.stderr, flush=True)
-        pace = bar(total=steps, initial=state.step, desc="steps", unit="step", disable=not progress, leave=None)
+        pace = tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not progress, leave=None)
         with pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import Timeout
+from tqdm.auto import tqdm
 
-from as2lib.data.sets import bar, is_watched
+from as2lib.data.sets import is_watched
 from as2lib.locks import file_lock, lock
 from as2lib.study import derived
 from as2lib.study.store import Store, Task, git_commit, write_json
@@ -126,7 +127,7 @@ def make_all(store: Store, names: list[str], model: bool = False, say: Say | Non
     """
     missing = list(store.needed(names, model))
     names_made, bars = [], say is None and is_watched()
-    for place, name in enumerate(bar(missing, unit="run", leave=False, disable=not bars), 1):
+    for place, name in enumerate(tqdm(missing, unit="run", leave=False, disable=not bars), 1):
         with lock(store.folder(name).name, name):
             line = make_locked(store, name, bars)
         if line:

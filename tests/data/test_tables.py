@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pandas as pd
 import pyarrow as pa
@@ -159,12 +160,18 @@ def test_bytes_that_are_not_utf8_are_refused_and_a_byte_order_mark_is_passed_ove
     path = write(tmp_path / f"my.{kind}", ROWS)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert rows_of(load_pairs(path, questions="all")) == ROWS
-    path.write_bytes(path.read_bytes().replace(b"Ann", b"A\xffn"))
-    assert refusal(path).startswith(f"my.{kind}: expected UTF-8 text, got ")
+    for encoding in ("utf-16", "latin-1"):
+        text = "question,answer,label\nWho?,J\u00fcrgen,1\n".replace(",", "\t" if kind == "tsv" else ",")
+        path.write_text(text, encoding)
+        assert refusal(path).startswith(f"my.{kind}: expected UTF-8 text, got ")
     if kind == "jsonl":
         for line in ("{", "[1]"):
             path.write_text(json.dumps(DICTS[0]) + "\n" + line + "\n")
             assert refusal(path).startswith("my.jsonl, row 2: expected a")
+
+
+def test_tabs_in_a_csv_are_refused_by_that_word(tmp_path):
+    assert "got tabs" in refusal(write(tmp_path / "my.tsv", ROWS).rename(tmp_path / "my.csv"))
 
 
 def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
@@ -175,10 +182,11 @@ def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv"])
-@pytest.mark.parametrize("fields", [3, 5])
-def test_a_row_of_another_length_is_refused(tmp_path, kind, fields):
-    path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[2], "x"][:fields], ROWS[1]])
-    assert refusal(path).startswith(f"my.{kind}, row 2: expected 4 fields, got {fields}")
+def test_a_row_of_another_length_is_refused(tmp_path, kind):
+    path = write(tmp_path / f"my.{kind}", [ROWS[0], [*ROWS[2], "x"], ROWS[1]])
+    assert re.match(rf"my.{kind}: .*Expected 4 fields in line 3, saw 5", refusal(path))
+    path = write(tmp_path / f"my.{kind}", [ROWS[0], ROWS[2][:3], ROWS[1]])
+    assert refusal(path).startswith(f"my.{kind}, row 2: label: expected 0 or 1")
 
 
 @pytest.mark.parametrize(("kind", "field"), [("tsv", '"a\nb"'), ("csv", '"a\nb')])
@@ -186,7 +194,7 @@ def test_a_line_break_in_a_tsv_and_a_quote_left_open_are_refused_at_their_row(tm
     path = tmp_path / f"my.{kind}"
     rows = [("question", "label", "answer"), ("Who?", "1", "Ann"), ("Who?", "0", field), ("Who?", "0", "Bob")]
     path.write_text("\n".join(("\t" if kind == "tsv" else ",").join(row) for row in rows) + "\n")
-    assert refusal(path).startswith(f"my.{kind}, row {3 if kind == 'tsv' else 2}: expected ")
+    assert refusal(path).startswith("my.tsv, row 3: label: expected " if kind == "tsv" else "my.csv: Error tokenizing")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
@@ -196,10 +204,11 @@ def test_what_pandas_writes_is_what_is_read(tmp_path, separator, answers):
     frame = pd.DataFrame({"question_id": "q1", "question": "Who?", "answer": answers, "label": 1})
     path = tmp_path / ("my.tsv" if separator == "\t" else "my.csv")
     frame.to_csv(path, sep=separator, index=False)
-    if separator == "\t" and any("\t" in text or "\n" in text for text in answers):
-        assert refusal(path)
-    else:
+    try:
         assert load_pairs(path)["answer"][:] == answers
+    except ValueError:
+        assert separator == "\t"
+        assert any("\t" in text or "\n" in text for text in answers)
 
 
 @pytest.mark.parametrize(
