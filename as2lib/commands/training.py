@@ -194,6 +194,7 @@ def fit_model(
         dev=pairs["dev"],
         encoder=encoder,
         folder=folder,
+        progress=True,
         allow_shared_questions=True,  # that is seen to
         **settings,
     )

@@ -141,7 +141,8 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one; it loses a minute at most.  `Fit.save` removes the checkpoint.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a bar says how far it is; default: on a terminal and in a notebook.
+    progress: whether a line says where it begins and, on a terminal or in a notebook, a bar how far it is; default:
+        where there is one of these.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
@@ -158,6 +159,7 @@ def train(
         raise ValueError(f"alpha: expected 0 to 1, got {alpha!r}")
     asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     progress = is_watched() if progress is None else progress
+    bars = progress and is_watched()
     if not isinstance(teachers, list | tuple):
         raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
     pairs, dev = _pairs(pairs, teachers), _that_tells(dev)
@@ -173,7 +175,7 @@ def train(
         model, encoder = _start(model, encoder, max_length, device)
         unit = unit or _learns(model, loss)
         objective = objectives.objective(loss, alpha, tau, settings)
-        logits = [teacher_logits(teacher, pairs, precision, device, progress) for teacher in teachers]
+        logits = [teacher_logits(teacher, pairs, precision, device, bars) for teacher in teachers]
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
         batches = _batches(examples, batch_size, batch_tokens, seed)
@@ -200,7 +202,7 @@ def train(
         if progress:
             line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
             print(line, file=sys.stderr, flush=True)
-        pace = tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not progress, leave=None)
+        pace = tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not bars, leave=None)
         with pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
@@ -218,7 +220,7 @@ def train(
                 if state.step % every == 0 or state.step == steps:
                     entry = {"step": state.step, **state.means()}
                     if dev is not None:
-                        scores = score(model, dev, encoder, precision, progress=progress)
+                        scores = score(model, dev, encoder, precision, progress=bars)
                         odds = log_odds(scores.logits)  # probabilities tie at 1
                         metrics = summary(dev["question_id"][:], dev["label"][:], odds, "mixed")
                         entry |= {"dev_MAP": metrics["MAP"], "dev_P@1": metrics["P@1"]}

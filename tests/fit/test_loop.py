@@ -178,10 +178,10 @@ def test_a_number_that_means_nothing_is_refused_by_its_name(setting):
         fit(**setting)
 
 
-def test_a_bar_says_how_far_a_fit_is_where_it_is_asked_for(capsys, monkeypatch):
+def test_a_line_says_where_a_fit_begins_and_nothing_where_nobody_looks(capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which another test of this process may have loaded
     fit(progress=True)
-    assert "8/8" in capsys.readouterr().err
+    assert capsys.readouterr().err == "begins: 8 steps\n"
     fit()
     assert capsys.readouterr().err == ""
 
