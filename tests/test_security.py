@@ -81,7 +81,7 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
     cells = [nbformat.v4.new_markdown_cell("# A page\n\n<script>alert(1)</script>")]
     executed = tmp_path / "executed.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), executed)
-    page = render(executed, tmp_path / "01_data.html", ["01_data"]).read_text(encoding="utf-8")
+    page = render(executed, tmp_path / "01_data.html", ["01_data"], "a study", "", {}).read_text(encoding="utf-8")
     policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', page)[1]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

@@ -51,11 +51,6 @@ def state(row) -> str:
     return AGREES if gap <= max(half, near) else LOOSELY if gap <= tolerance else DIFFERS
 
 
-def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many numbers of each paper agree, differ or are not here."""
-    return paper_tables.by_paper(table, "state", STATES)
-
-
 def computed(study: Study, by: str, of: str) -> float:
     """What `COMPUTED[by]` gives for the words of `of`, or `OF_PAIRS[by]`; nan without its pairs."""
     words = [float(word) if word.replace(".", "", 1).isdigit() else word for word in of.split()]

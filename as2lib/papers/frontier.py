@@ -94,11 +94,6 @@ def operations(pipeline: Pipeline, candidates: numpy.ndarray) -> float:
     return total
 
 
-def reads_order(study: Study, pipeline: Pipeline) -> bool:
-    """Whether it reads the order of the candidates: a rank RNN, or a trivial pipeline but for plain word overlap."""
-    return any(study.systems[name].recipe.reads_order for name in pipeline.systems)
-
-
 def scores(study: Study, pipeline: Pipeline, split: str = "test") -> dict[int, pandas.DataFrame]:
     """Seed → question_id, label and score."""
     if pipeline.scheme:

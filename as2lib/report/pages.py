@@ -54,14 +54,7 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def render(
-    executed: Path,
-    page: Path,
-    names: list[str],
-    study: str = "",
-    made_of: str = "",
-    others: Mapping[str, str] | None = None,
-) -> Path:
+def render(executed: Path, page: Path, names: list[str], study: str, made_of: str, others: Mapping[str, str]) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order, to whose pages links lead.
 
     study: what a reader calls it, in the heading and the title.  made_of: stands below.  others: other studies → their
@@ -73,13 +66,10 @@ def render(
 
     name = INDEX if page.stem == "index" else page.stem
     notebook = nbformat.read(executed, as_version=4)
-    if study:
-        below = f'\n\n<p class="study">{escape(made_of)}</p>' if made_of else ""
-        notebook.cells[0].source = HEAD.sub(
-            lambda head: f"# {escape(study)} · {head[1]}{below}", notebook.cells[0].source, count=1
-        )
-    # What was found is known last, and read first.
     head, *rest = notebook.cells
+    below = f'\n\n<p class="study">{escape(made_of)}</p>' if made_of else ""
+    head.source = HEAD.sub(lambda title: f"# {escape(study)} · {title[1]}{below}", head.source, count=1)
+    # What was found is known last, and read first.
     notebook.cells = [head, *sorted(rest, key=lambda cell: "findings" not in cell.metadata.get("tags", []))]
     for number, cell in enumerate(notebook.cells):
         cell["id"] = str(number)  # papermill gives its own cell another one each time
@@ -101,7 +91,7 @@ def render(
         "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
         "previous": pages[place - 1],
         "next": pages[place + 1],
-        "others": others or {},
+        "others": others,
         "index": name == INDEX,
     }
     options = {"template_name": "template", "extra_template_basedirs": [str(TEMPLATE.parent)]}

@@ -4,8 +4,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import fidelity
-from tests.papers.conftest import tiny
-from tests.study.conftest import write_study
 
 
 def row(published, computed, by="cascade cost %", digits=0, tolerance=float("nan")):
@@ -26,28 +24,16 @@ def test_a_number_agrees_within_its_last_digit_or_its_tolerance(values, state):
     assert fidelity.state(values) == state
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """Of a tiny study, of which nothing has been run."""
-    folder = tmp_path_factory.mktemp("tiny") / "root"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AS2_ROOT", str(write_study(folder, **tiny(folder))))
-        patch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
-        study = Study.load("tiny")
-        study.store.find = lambda name, model=False: None
-        return fidelity.numbers(study)
-
-
-def test_every_number_is_computed_or_needs_a_set_that_is_not_here_and_what_differs_stands_first_with_a_note(table):
+def test_every_number_is_computed_or_needs_a_set_that_is_not_here_and_what_differs_stands_first_with_a_note(root):
+    study = Study.load("tiny")
+    study.store.find = lambda name, model=False: None  # nothing has been run
+    table = fidelity.numbers(study)
     absent = table[table["state"] == fidelity.NOT_HERE]
     assert absent["quantity"].str.contains("test|dev|train", regex=True).all()
     assert table["computed"].notna().sum() + len(absent) == len(table)
     differs = table["state"] == fidelity.DIFFERS
     assert differs.iloc[: differs.sum()].all()
     assert (table[differs]["note"] != "").all()
-
-
-def test_sizes_and_costs_of_the_papers_come_out(table):
     computed = table.set_index("quantity")["computed"]
     assert computed["CERBERUS B11 3H1: parameters (M)"] == pytest.approx(124.8, abs=0.1)
     assert computed["CA: parameters (M)"] == pytest.approx(2.89, abs=0.005)

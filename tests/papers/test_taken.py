@@ -62,16 +62,6 @@ def test_models_are_scored_and_costed(root):
     assert work["ranker/reranker"].question == 0 < work["ranker/reranker"].candidate
 
 
-@pytest.mark.parametrize("name", ["03_distillation", "11_frontier"])
-def test_pages_have_them_and_what_is_not_here_is_said_on_its_page(invented, root, name):
-    rankers = {"BM25": "bm25", "far": "org/none"}
-    run_notebook(name, {"rankers": rankers})
-    [folder] = (path for path in (root / "reports").iterdir() if path.name != "tiny")
-    tables = "".join(path.read_text(encoding="utf-8") for path in (folder / "tables").glob("*.csv"))
-    assert "BM25" in tables or "ranker/bm25" in tables
-    assert ("ranker/far" in tables) == (name == "03_distillation")
-
-
 def test_a_released_student_is_a_row_for_who_has_its_file(root):
     torch.save(released(), root / "cerberus.pt")
     backbone = root / "electra"
@@ -124,8 +114,11 @@ def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(r
         Study.load("tiny", {"teachers.electra": {"config": None, "scores": "llm.jsonl"}})
 
 
-@pytest.mark.parametrize("name", ["02_teachers", "11_frontier"])
-def test_pages_have_a_teacher_whose_scores_are_a_file(invented, root, name):
+@pytest.mark.parametrize("name", ["02_teachers", "03_distillation", "11_frontier"])
+def test_pages_have_rankers_and_a_teacher_whose_scores_are_a_file_and_say_what_is_not_here(invented, root, name):
     scores_file(root)
-    report = run_notebook(name, {"teachers.llm": LLM})["report"]
-    assert ("teacher/llm" in report.tabled) == (name == "02_teachers")  # what it costs nobody knows
+    report = run_notebook(name, {"rankers": {"BM25": "bm25", "far": "org/none"}, "teachers.llm": LLM})["report"]
+    tables = "".join(path.read_text(encoding="utf-8") for path in (report.folder / "tables").glob("*.csv"))
+    assert ("BM25" in tables or "ranker/bm25" in tables) == (name != "02_teachers")
+    assert ("ranker/far" in tables) == (name == "03_distillation")
+    assert ("teacher/llm" in report.tabled) == (name != "11_frontier")  # what it costs nobody knows

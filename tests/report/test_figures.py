@@ -12,12 +12,6 @@ def differences() -> pandas.DataFrame:
     return pandas.DataFrame(columns, index=["MHS − base", "MHS − teacher"])
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    figures.pyplot.close("all")
-
-
 def test_the_same_figure_is_the_same_bytes_without_a_date():
     drawings = []
     for _ in range(2):
