@@ -10,6 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+import as2lib
+from as2lib import models
 from as2lib.cli import main
 from as2lib.fit import loop
 from as2lib.ranker import Ranker
@@ -66,6 +68,16 @@ def test_what_is_trained_ranks_and_says_whether_its_score_is_a_probability(folde
     if "--max-length" in options:
         assert "8 tokens a pair, which cuts 100.0%" in capsys.readouterr().out
         assert ranker.encoder.max_length == 8
+
+
+def test_train_in_python_is_the_command(folder, monkeypatch):
+    monkeypatch.setattr(models, "DEFAULT_ENCODER", "encoder")
+    teachers = ["reranker", "reranker"]
+    fit = as2lib.train("mine/train.tsv", teachers=teachers, dev="mine/dev.tsv", epochs=1)
+    assert train("--teacher", "reranker", "--teacher", "reranker") == 0
+    ours, theirs = fit.model.state_dict(), Ranker.load("out").model.state_dict()
+    assert all(torch.equal(ours[name], value) for name, value in theirs.items())
+    assert fit.encoder.max_length == 16
 
 
 LOSS = """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.data.pretrained import folder_of
 from as2lib.data.sets import note
+from as2lib.models import DEFAULT_ENCODER, NOTHING
 from as2lib.paths import expanded
 from as2lib.ranker import Ranker, is_lexical
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from as2lib.study.store import StoredRun
 
 LoadStudy = Callable[[], "Study"]  # called only where a name may be that of a run
-DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
-NOTHING = "nothing"
 
 
 def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:

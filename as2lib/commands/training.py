@@ -8,12 +8,13 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from as2lib import models
-from as2lib.commands.named import NOTHING, LoadStudy, model_of, starting_encoder
+from as2lib.commands.named import LoadStudy, model_of, starting_encoder
 from as2lib.data import sets
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import objectives
 from as2lib.locks import lock
-from as2lib.paths import expanded, params_folder, require_new, whole_folder, work_folder
+from as2lib.models import LEARNING_RATES, NOTHING
+from as2lib.paths import expanded, require_new, whole_folder, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from as2lib.data.encode import PairEncoder
     from as2lib.fit import Fit
 
-LEARNING_RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
 STEPS_FROM_NOTHING = 600  # from nothing at most, unless a length is asked for: a first model in a minute
-PAIRS_MEASURED = 20_000  # pairs by which the length of all is told
 
 
 def train(
@@ -54,7 +53,7 @@ def train(
     check_source(source)
     encoder_name = starting_encoder(model)
     taught = len(teachers) + len(teacher_scores)
-    loss = loss or {0: "ce", 1: "kd"}.get(taught, "per_head")
+    loss = loss or objectives.usual(taught)
     objectives.check(loss, taught)
     with lock(f"train-{sha256(str(out.resolve()).encode()).hexdigest()[:24]}", str(out)):
         require_new(out)  # another command may have made it meanwhile
@@ -122,29 +121,12 @@ def split_sizes(splits: "dict[str, Dataset]") -> str:
 
 
 def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[PairEncoder, Any]":
-    """What encodes the pairs, and what a model starts from: a name, or the configuration of a small new one."""
-    from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
-    from as2lib.models import cross_encoder
+    """As `fit.start.encoder_of`; a line says how many pairs it cuts."""
+    from as2lib.data.encode import cut_share
+    from as2lib.fit.start import encoder_of, measured
 
-    sample = train.select(range(0, len(train), 1 + len(train) // PAIRS_MEASURED))
-    start: Any = name
-    if name == NOTHING:
-        from as2lib.keys import read_yaml
-
-        texts = [*train["question"][:], *train["answer"][:]]
-        length = max_length or fitting_length(sample, word_tokenizer(texts, 512))
-        encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read_yaml(params_folder() / "sample.yaml")["teachers"]["electra"]["config"]
-        start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
-        start["max_position_embeddings"] = length
-    else:
-        encoder = load_encoder(name, max_length)
-        if not isinstance(encoder, PairEncoder):
-            raise ValueError(f"--model {name}: expected a transformer, got a model that reads words")
-        if max_length is None:
-            config = cross_encoder.configuration(name)
-            encoder = PairEncoder(encoder.tokenizer, fitting_length(sample, encoder.tokenizer, config))
-    share = f"{cut_share(sample, encoder):.1%}"
+    encoder, start = encoder_of(name, train, max_length)
+    share = f"{cut_share(measured(train), encoder):.1%}"
     start_name = "a small encoder from nothing" if name == NOTHING else name
     print(f"model: {start_name}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
     return encoder, start
@@ -154,22 +136,14 @@ def fit_model(
     start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", out: Path, loss: str, **settings: Any
 ) -> "tuple[Fit, Path]":
     """The fit, and its folder under `work/trained/`, from which a killed one goes on where it was."""
-    from transformers import set_seed
-
     from as2lib import fit
     from as2lib.data.pairs import fingerprint
     from as2lib.data.pretrained import content
-    from as2lib.fit import checkpoint, objectives
-    from as2lib.models import cross_encoder
-    from as2lib.models.mhs import MHSForSequenceClassification
+    from as2lib.fit import checkpoint
+    from as2lib.fit.start import module_of
 
-    set_seed(settings["seed"])  # before the model is built: new weights come from it
-    module = cross_encoder.build(start)
-    if objectives.named(loss).heads:
-        depth = getattr(module.config, "num_hidden_layers", 0)
-        if depth < 2:
-            raise ValueError(f"--model {start}: expected two layers or more, of which heads share all but one")
-        module = MHSForSequenceClassification.from_backbone(module, depth - 1, len(settings["teachers"]))
+    heads = len(settings["teachers"]) if objectives.named(loss).heads else None
+    module = module_of(start, heads, settings["seed"])
     identity = [  # by content: what changed under its name is another fit
         checkpoint.source_of(loss),
         checkpoint.start_of(module),

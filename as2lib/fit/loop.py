@@ -17,8 +17,9 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
 
+from as2lib import models
 from as2lib.data.columns import NoLabels
-from as2lib.data.encode import PairEncoder, load_encoder, paired
+from as2lib.data.encode import PairEncoder, paired
 from as2lib.data.pairs import (
     Source,
     filter_questions,
@@ -34,6 +35,7 @@ from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
+from as2lib.fit.start import encoder_of, module_of
 from as2lib.fit.teachers import Teacher, is_logits, teacher_logits
 from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
@@ -87,8 +89,8 @@ class Fit:
 
 def train(
     pairs: Source,
-    model: nn.Module | str | Path,
-    loss: str | Callable[..., Any] = "ce",
+    model: nn.Module | str | Path | None = None,
+    loss: str | Callable[..., Any] | None = None,
     teachers: Sequence[Teacher] = (),
     dev: Source | None = None,
     *,
@@ -96,7 +98,7 @@ def train(
     seed: int = 0,
     epochs: int | None = None,
     steps: int | None = None,
-    learning_rate: float = 4e-5,
+    learning_rate: float | None = None,
     batch_size: int | None = None,
     batch_tokens: int | None = None,
     warmup: float = 0.1,
@@ -120,22 +122,24 @@ def train(
 
     pairs, dev: a `Dataset` that `load_pairs` returned, or what it reads, every question.  Without dev the last weights
         are kept; its MAP is that of the questions with both a correct and an incorrect candidate.
-    model: a module, which is trained in place, with its `encoder`; or a folder or hub name, whose classifier starts
-        anew from `seed` where it has none.
-    loss: a name in `LOSSES`; or one's own, a function or "package.module:function", called as
-        `loss(output, targets, **settings)` (see `objectives.objective`).
+    model: a module, which is trained in place, with its `encoder`; or a folder or hub name (default: MiniLM; "nothing"
+        is a small new encoder), whose classifier starts anew from `seed` where it has none, with a head for each
+        teacher where the loss has them.
+    loss: a name in `LOSSES`, default: ce, kd from one teacher, per_head from several; or one's own, a function or
+        "package.module:function", called as `loss(output, targets, **settings)` (see `objectives.objective`).
     teachers: folders, hub names, models with their encoders, or logits over the pairs, which are then a `Dataset` of
         `load_pairs` (see `teacher_logits`).
     epochs: passes over the pairs (default: 3).  steps: instead, batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
     batch_tokens: instead, tokens in a batch of pairs at most.
+    learning_rate: the highest; default: 4e-5, from nothing 5e-4.
     warmup: share of the steps in which the rate rises.  ratio: see `schedules.rate`.
     evaluate_every: steps between entries of the log; default: a tenth of all, rounded up.
     patience: evaluations without a better dev MAP after which the fit ends; default: it never does.
     alpha, tau: of distillation: the weight of the labels, and the temperature.
     unit: "question" keeps the candidates of a question, 30 at most, in one batch; default: as the loss needs.
     schedule: which exit of a cascade learns in a step (see `schedules.drawn_exit`).
-    max_length: tokens of a pair at most, where the model is a name; default: the tokenizer's, 512 at most.
+    max_length: tokens of a pair at most, where the model is a name; default: what holds 99 of 100 pairs whole.
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
     device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
@@ -158,6 +162,8 @@ def train(
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha: expected 0 to 1, got {alpha!r}")
     asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
+    model = models.DEFAULT_ENCODER if model is None else model
+    learning_rate = learning_rate or models.LEARNING_RATES[model == models.NOTHING]
     progress = is_watched() if progress is None else progress
     bars = progress and is_watched()
     if not isinstance(teachers, list | tuple):
@@ -167,12 +173,19 @@ def train(
         raise ValueError("patience: expected a dev set with correct and incorrect candidates of a question, got none")
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
+    loss = loss or objectives.usual(len(teachers))
     objectives.check(loss, len(teachers))
     objectives.check_labels(loss, pairs["label"][:] if "label" in pairs.column_names else None)
     device = torch.device(computing_on(device))
     with reproducible():
-        set_seed(seed)  # before the model is built: new weights, dropout and batches all come from it
-        model, encoder = _start(model, encoder, max_length, device)
+        if not isinstance(model, nn.Module):
+            made, start = (encoder, model) if encoder else encoder_of(model, pairs, max_length)
+            encoder, model = made, module_of(start, len(teachers) if objectives.named(loss).heads else None, seed)
+        elif encoder is None:
+            raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
+        set_seed(seed)  # dropout and batches come from it, and new weights
+        model = cross_encoder.for_ranking(model).to(device)
+        encoder = paired(model, encoder)
         unit = unit or _learns(model, loss)
         objective = objectives.objective(loss, alpha, tau, settings)
         logits = [teacher_logits(teacher, pairs, precision, device, bars) for teacher in teachers]
@@ -284,19 +297,6 @@ def _that_tells(dev: Source | None) -> Dataset | None:
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None
-
-
-def _start(
-    model: nn.Module | str | Path, encoder: Encoder | None, max_length: int | None, device: torch.device
-) -> tuple[nn.Module, Encoder]:
-    """The model before its first step, where it computes, and what encodes its pairs."""
-    if not isinstance(model, nn.Module):
-        encoder = encoder or load_encoder(model, max_length)
-        model = cross_encoder.build(model)
-    elif encoder is None:
-        raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
-    model = cross_encoder.for_ranking(model).to(device)
-    return model, paired(model, encoder)
 
 
 def _learns(model: nn.Module, loss: str | Callable[..., Any]) -> str:

@@ -222,6 +222,11 @@ def unit(loss: str) -> str:
     return LOSSES[loss].unit if loss in LOSSES else "pair"
 
 
+def usual(teachers: int) -> str:
+    """The loss of a fit that asks for none."""
+    return {0: "ce", 1: "kd"}.get(teachers, "per_head")
+
+
 def check(loss: str | Callable[..., Any], teachers: int) -> None:
     """Raises ValueError where a loss is not known, or can't learn from so many teachers."""
     if is_own(loss):
