@@ -39,10 +39,7 @@ def write_pairs(folder: Path, parts: Iterable[str], table: pandas.DataFrame) -> 
 @lru_cache(maxsize=16)
 def read_pairs(path: Path) -> pandas.DataFrame:
     """The pairs of a split.  Raises ValueError where they are not those that the file's name says."""
-    try:
-        pairs = parquet.read_table(path).to_pandas()
-    except (ValueError, OSError):  # lost, or no table any more
-        pairs = pandas.DataFrame()
+    pairs = parquet.read_table(path).to_pandas()
     if not path.stem.endswith(_digest(pairs)):
         raise ValueError(f"{path}: holds other pairs than its name says; restore it, or publish its runs again")
     return pairs

@@ -61,11 +61,7 @@ def why(study: Study, name: str, content: dict[str, Any]) -> str:
         return "not made yet"
     record = read_json(file)
     for part, value in content.items():
-        before = record["content"].get(part)
-        if isinstance(value, dict) and isinstance(before, dict):
-            if changed := sorted(dict(value.items() ^ before.items())):
-                return f"{part} changed: {changed[0]}" + (f" and {len(changed) - 1} more" if changed[1:] else "")
-        elif before != value:
+        if record["content"].get(part) != value:
             return f"{part} changed"
     return "its page, or what it saved, was changed or removed" if _differing(record["outputs"]) else ""
 

