@@ -4,14 +4,12 @@ import numpy
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch.nn import functional
 
 from as2lib import models
 from as2lib.data.words import WordEncoder
 from as2lib.models.compare_aggregate import CompareAggregate, unit_variance
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.rank_rnn import RankRNN
-from as2lib.models.word_convolution import WordConvolution
 
 WORDS = "a b c d e f g h".split()
 MODELS = {"cosinet": Cosinet, "ca": CompareAggregate}
@@ -125,30 +123,3 @@ def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does(kind, bidirectio
     for part in (slice(0, 2), slice(2, 5)):
         torch.testing.assert_close(states[part], layer.rnn(rows[part][None])[0][0])
         torch.testing.assert_close(states[part], layer(rows[part], torch.tensor([part.stop - part.start])))
-
-
-LENGTHS = [3, 1, 6]
-
-
-def one_by_one(layer, texts):
-    """(b, f), each text, (n, channels), by itself through `torch.nn.functional.conv1d`."""
-    values = [functional.conv1d(text.T[None], layer.weight, layer.bias, padding="same")[0] for text in texts]
-    return torch.stack([value.amax(dim=1) for value in values]).relu()
-
-
-@pytest.mark.parametrize(("size", "shared"), [(2, False), (5, True)])
-def test_values_and_gradients_are_those_of_torchs_convolution_of_each_text_with_its_pairs_channel(size, shared):
-    torch.manual_seed(0)
-    layer, table, rows = WordConvolution(4, 3, size, pair_channel=True), torch.randn(6, 4), torch.randint(0, 6, (10,))
-    text = torch.tensor([0, 2, 2, 1, 0]) if shared else None
-    pairs = text.tolist() if shared else [0, 1, 2]
-    channel = torch.rand(len(pairs), 6)
-    for pair, number in enumerate(pairs):
-        channel[pair, LENGTHS[number] :] = 0
-    words = table[rows].split(LENGTHS)
-    texts = [torch.cat([words[i], channel[pair, : LENGTHS[i], None]], 1) for pair, i in enumerate(pairs)]
-    ours = layer(table, rows, torch.tensor(LENGTHS), text, channel)
-    expected, upstream = one_by_one(layer, texts), torch.randn_like(ours)
-    torch.testing.assert_close(ours, expected)
-    of_ours, of_expected = (torch.autograd.grad(values, [*layer.parameters()], upstream) for values in (ours, expected))
-    torch.testing.assert_close(of_ours, of_expected)
