@@ -20,29 +20,22 @@ from tests.study.conftest import teachers, tiny_params
 PACKAGE = Path(__file__).parents[1] / "as2lib"
 
 
-def calls():
-    """Every call in the package: its file, its name, its keywords."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                yield path.name, ast.unparse(node.func), {key.arg: ast.unparse(key.value) for key in node.keywords}
-
-
 def test_no_file_is_unpickled_and_no_code_of_a_model_is_trusted():
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         modules = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not modules & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, path
-    for file, name, keywords in calls():
-        assert name not in ("eval", "exec", "pandas.read_pickle"), file
-        assert keywords.get("trust_remote_code", "False") == "False", file
-        if name.endswith(".from_pretrained"):  # where transformers would ask on standard input
-            assert (file, keywords.get("trust_remote_code")) == ("pretrained.py", "False")
-        if name == "torch.load":
-            assert keywords.get("weights_only") == "True", file
-        if name in ("numpy.load", "np.load"):
-            assert keywords.get("allow_pickle", "False") == "False", file
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            name, keywords = ast.unparse(call.func), {key.arg: ast.unparse(key.value) for key in call.keywords}
+            assert name not in ("eval", "exec", "pandas.read_pickle"), path
+            assert keywords.get("trust_remote_code", "False") == "False", path
+            if name.endswith(".from_pretrained"):  # where transformers would ask on standard input
+                assert (path.name, keywords.get("trust_remote_code")) == ("pretrained.py", "False")
+            if name == "torch.load":
+                assert keywords.get("weights_only") == "True", path
+            if name in ("numpy.load", "np.load"):
+                assert keywords.get("allow_pickle", "False") == "False", path
 
 
 BROUGHT = {  # by which auto class a folder brings Python of its own: what its configurations say
