@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -186,7 +187,7 @@ def print_results(
     from as2lib.metrics.ranking import summary
     from as2lib.ranker import Ranker
 
-    rankers = {"word overlap": "lexical/word_overlap"}
+    rankers = {"word overlap": "lexical/word_overlap"} if find_spec("spacy") else {}  # of the extra [study]
     rankers |= {f"teacher {Path(teacher).name}": teacher for teacher in teachers}
     rankers["this model"] = folder
     tables = {}

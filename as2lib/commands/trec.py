@@ -2,12 +2,10 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
-import ir_measures
 import numpy
 import pandas as pd
 
@@ -83,7 +81,7 @@ def compare(
         raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
     require_place(out, TABLE_SUFFIXES, *runs, judgements)
     ranking.require_measures(measures)
-    judged = trec_table(judgements, ir_measures.read_trec_qrels, "question 0 candidate grade")
+    judged = trec_table(judgements, "qrels", "question 0 candidate grade")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     names = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
     if len(names) < 2:
@@ -111,7 +109,7 @@ def compare(
 
 def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
     """Each measure of each of the named questions in a run, its ties broken against it; says what does not match."""
-    run = trec_table(path, ir_measures.read_trec_run, "question Q0 candidate rank score tag")
+    run = trec_table(path, "run", "question Q0 candidate rank score tag")
     pairs = run.merge(judged, "left", ["query_id", "doc_id"])
     if pairs["relevance"].isna().all():
         ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
@@ -130,11 +128,13 @@ def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Se
     return ranking.calculate(*(table[table["query_id"].isin(names)] for table in (qrels, scored)), measures)
 
 
-def trec_table(path: str, parse: Callable[..., Any], fields: str) -> pd.DataFrame:
+def trec_table(path: str, kind: str, fields: str) -> pd.DataFrame:
     """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
+    import ir_measures  # of the extra [study]
+
     read = []
     try:
-        for row in parse(path):
+        for row in getattr(ir_measures, f"read_trec_{kind}")(path):
             read.append(row)
     except (ValueError, IndexError, TypeError) as error:
         got = f"{error!s:.60}"

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import cohen_kappa_score
 
 from as2lib.metrics import ranking
 from as2lib.metrics.questions import Questions
@@ -117,6 +116,9 @@ def _choices(scores: np.ndarray, label: np.ndarray, question_id: np.ndarray) -> 
 
 
 def _kappa(a: np.ndarray, b: np.ndarray) -> float:
+    """Cohen's kappa of two lists of choices (m,); nan where both are one and the same constant."""
+    from sklearn.metrics import cohen_kappa_score  # of the extra [study]
+
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the division by zero where a and b are one and the same constant
+        warnings.simplefilter("ignore")  # of a division by zero
         return float(cohen_kappa_score(a, b))

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -47,7 +46,7 @@ def per_question(
     first;  nDCG@10 = sum over the correct ones in the first ten of 1 / log2(1 + rank), over its highest possible value
 
     question_id: (n,) any ids.  label: (n,) 0 or 1.  score: (n,) numbers, not nan, higher is better.
-    measures: of these four, or any that ir_measures has ("R@100", "RR@10", "Success@5"), from our order.
+    measures: of these four, or any that ir_measures (of the extra [study]) has ("R@100", "RR@10"), from our order.
     Returns a table with index `question_id`, first seen first, and a column a measure; it has no rows where the policy
     keeps no question.
     Raises ValueError on empty input, lengths that differ, labels other than 0 and 1, a score that is nan or no number,
@@ -152,9 +151,11 @@ def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> p
     qrels: columns query_id, doc_id, relevance.  run: query_id, doc_id, score, without ties.  Ids are texts.
     A judged question that the run lacks has 0.  Raises ValueError as `measure_named`.
     """
+    import ir_measures
+
     measures = {name: measure_named(name) for name in names}
     questions = pd.Index(qrels["query_id"].unique(), name="question_id")
-    values: dict[ir_measures.Measure, dict[str, float]] = {measure: {} for measure in measures.values()}
+    values: dict[Any, dict[str, float]] = {measure: {} for measure in measures.values()}
     try:
         for metric in ir_measures.iter_calc(list(values), qrels, run) if len(questions) else ():
             values[metric.measure][metric.query_id] = metric.value
@@ -166,11 +167,13 @@ def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> p
     )
 
 
-def measure_named(name: str) -> ir_measures.Measure:
+def measure_named(name: str) -> Any:
     """The measure of a name such as "R@100" or "Success@5"; ValueError for what ir_measures does not compute here.
 
     A cutoff or a grade below 1 is refused before its evaluators see it: one of them ends the process.
     """
+    import ir_measures  # of the extra [study]; our four do without
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of the syntax tree that it reads names by
@@ -188,7 +191,8 @@ def measure_named(name: str) -> ir_measures.Measure:
 def require_measures(names: Sequence[str]) -> None:
     """Raises ValueError for a name that `measure_named` refuses, and where there is none."""
     for name in names or [""]:
-        measure_named(name)
+        if name not in MEASURES:
+            measure_named(name)
 
 
 def scale(name: str) -> int:

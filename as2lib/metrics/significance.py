@@ -38,11 +38,6 @@ class Comparison(NamedTuple):
     wins: int  # questions where a is better, b is better, and neither
     losses: int
     ties: int
-    wilcoxon: float
-    wilcoxon_p: float
-    effect: float  # matched-pairs rank-biserial correlation, in [-1, 1]
-    spearman: float
-    spearman_p: float
 
 
 class Estimate(NamedTuple):
@@ -61,13 +56,12 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
     """Paired comparison of two systems' values on the same questions; of several seeds, each question's mean counts.
 
     low, high: 95 % percentile bootstrap over questions.  p: two-sided permutation test, `resamples` random signs of the
-    questions' differences, or every pattern of signs where few differ.  wilcoxon, effect: `signed_rank`.
-    spearman: nan where a or b is constant or n < 3.
+    questions' differences, or every pattern of signs where few differ.
 
     a, b: (n,) or (n, s) finite numbers, n >= 2; two Series or frames are paired by their index, else by position.
     Raises ValueError where lengths or indexes differ, or a value is not finite.
-    Source: Fisher 1935 and Smucker et al. 2007 (permutation); the tests named under CERBERUS Table 2 (Wilcoxon,
-    Spearman).  Many comparisons at once: `holm`; what other seeds would give: `over_questions_and_seeds`.
+    Source: Fisher 1935 and Smucker et al. 2007.  Many comparisons at once: `holm`; what other seeds would give:
+    `over_questions_and_seeds`; the tests named under CERBERUS Table 2: `signed_rank`, `spearman`.
     """
     a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b))
     if a.shape != b.shape or len(a) < 2 or not np.isfinite([a, b]).all():
@@ -78,8 +72,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
     [means] = _resampled_means([gap], resamples, seed)
     means_of_systems = float(a.mean()), float(b.mean()), float(gap.mean())
     outcomes = int(np.sum(gap > 0)), int(np.sum(gap < 0)), int(np.sum(gap == 0))
-    p = _permutation_p(gap, resamples, seed)
-    return Comparison(len(gap), *means_of_systems, *_interval(means), p, *outcomes, *signed_rank(gap), *spearman(a, b))
+    return Comparison(len(gap), *means_of_systems, *_interval(means), _permutation_p(gap, resamples, seed), *outcomes)
 
 
 def over_questions_and_seeds(

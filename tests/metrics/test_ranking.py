@@ -14,12 +14,9 @@ from as2lib.metrics.ranking import per_question, summary, top
 ORACLE = {"P@1": P @ 1, "AP": AP, "RR": RR, "nDCG@10": nDCG @ 10}
 ORACLE |= {"R@20": R @ 20, "RR@10": RR @ 10, "Success@5": Success @ 5, "AP@10": AP @ 10}
 
-# a few questions, few distinct scores: ties everywhere
-rankings = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.integers(0, 1), st.sampled_from([-1.5, 0.0, 0.25, 3.0])),
-    min_size=1,
-    max_size=40,
-)
+# a few questions of up to dozens of candidates, few distinct scores: ties everywhere
+SCORE = st.sampled_from([-math.inf, 0.0, 0.25, math.inf])
+rankings = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 1), SCORE), min_size=1, max_size=60)
 
 
 def measure_by_ir_measures(question_id, label, score):
@@ -31,27 +28,7 @@ def measure_by_ir_measures(question_id, label, score):
     return pd.DataFrame({name: values.xs(str(measure), level="measure") for name, measure in ORACLE.items()})
 
 
-def random_ranking(seed, rows=3000, questions=60):
-    generator = np.random.default_rng(seed)
-    question_id = [f"q{code}" for code in generator.integers(0, questions, rows)]
-    label = (generator.random(rows) < generator.choice([0.02, 0.3], rows)).astype(np.int8)
-    return question_id, label, 2 * generator.permutation(rows) + np.where(label, 1501, 0)  # odd and even: no ties
-
-
-def test_the_values_of_random_runs_are_those_of_ir_measures_where_no_scores_are_tied():
-    for seed in range(4):
-        question_id, label, score = random_ranking(seed)
-        table = per_question(question_id, label, score, questions="all", measures=list(ORACLE))
-        expected = measure_by_ir_measures(question_id, label, score)
-        np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
-        assert table.size > 400
-
-
-def test_constant_scores_get_the_worst_possible_rank_and_a_perfect_ranking_measures_exactly_one():
-    question_id, label, _ = random_ranking(2)
-    constant = per_question(question_id, label, np.zeros(len(label)))
-    worst = per_question(question_id, label, -np.asarray(label))
-    pd.testing.assert_frame_equal(constant, worst)
+def test_a_perfect_ranking_measures_exactly_one():
     for correct in range(1, 16):
         label = [1] * correct + [0] * 3
         assert (per_question(["q"] * len(label), label, -np.arange(len(label))) == 1).all(axis=None)
@@ -73,13 +50,6 @@ def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first(ranking, 
     assert list(table.index) == list(correct.index[kept])
     expected = measure_by_ir_measures(question_id, label, -np.arange(len(label)))
     np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
-
-
-def test_infinite_scores_are_ordered_and_tied_as_any_other():
-    inf = math.inf
-    table = per_question(list("aabbccd"), [1, 0, 1, 0, 1, 0, 1], [inf, inf, inf, 5, -inf, -inf, -inf], "all")
-    assert table["P@1"].to_dict() == {"a": 0, "b": 1, "c": 0, "d": 1}
-    assert table["RR"].to_dict() == {"a": 0.5, "b": 1, "c": 0.5, "d": 1}
 
 
 def test_the_first_incorrect_one_of_the_leaders_is_the_top():
