@@ -81,8 +81,12 @@ class Exported(nn.Module):
         if hasattr(os, "sched_getaffinity"):
             options.intra_op_num_threads = len(os.sched_getaffinity(0))  # by itself it takes all cores of the machine
         self.session = onnxruntime.InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])
+        self.folder = folder
         self.precision: str = json.loads((folder / EXPORTED).read_text(encoding="utf-8"))["precision"]
         self.config = SimpleNamespace(**read_config(folder))
+
+    def __reduce__(self) -> tuple[type, tuple[Path]]:
+        return Exported, (self.folder,)  # pickled by its place: a session has threads and memory of its own
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
         inputs = {port.name: batch[port.name].numpy() for port in self.session.get_inputs()}

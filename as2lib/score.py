@@ -3,9 +3,9 @@
 m pairs in the set · k heads or exits · c = 2 classes
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -62,20 +62,13 @@ def score(
     Raises ValueError that names the first pair whose score is no number.
     """
     encoder = paired(model, encoder)
-    items = encoder.encode(pairs)
-    columns = items.with_format("numpy")
-    length, sizes = columns["length"][:], columns["pairs"][:] if "pairs" in items.column_names else None
-    take = partial(rows_of, items.with_format("arrow"))
-    texts = pairs.select_columns(["question", "answer"]).with_format("arrow")[:].to_batches(max_chunksize=65_536)
-    first = (
-        None
-        if sizes is not None
-        else first_rows(pair for batch in texts for pair in zip(*batch.to_pydict().values(), strict=True))
-    )
+    table = pairs.select_columns(["question", "answer"]).with_format("arrow")[:]
+    texts = (zip(*batch.to_pydict().values(), strict=True) for batch in table.to_batches(max_chunksize=65_536))
     training = model.training
     model.eval()
     try:
-        values = outputs(model, encoder, take, length, sizes, precision, batch_tokens, progress, first=first)
+        items = encoder.encode(pairs)
+        values = outputs(model, encoder, items, chain.from_iterable(texts), precision, batch_tokens, progress=progress)
     finally:
         model.train(training)
     odds = log_odds(values["logits"])
@@ -106,37 +99,43 @@ def first_rows(pairs: Iterable[tuple[Any, str]]) -> numpy.ndarray:
 def outputs(
     model: nn.Module,
     encoder: "PairEncoder | WordEncoder",
-    take: Callable[[list[int]], list[dict[str, Any]]],
-    length: Sequence[int],
-    sizes: Sequence[int] | None = None,
+    items: "Dataset | list[dict[str, Any]]",
+    texts: Iterable[tuple[str, str]],
     precision: str = "float32",
     batch_tokens: int | None = None,
-    progress: bool = False,
     batch_size: int | None = None,
-    first: numpy.ndarray | None = None,
+    progress: bool = False,
 ) -> dict[str, numpy.ndarray]:
     """What a model in evaluation mode returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32.
 
-    take: the items of some rows.  length: tokens of each.  sizes: pairs in each, None where an item is a pair.
-    batch_size: items of a batch, instead of `batch_tokens`.  first: where an item is a pair, what `first_rows` gives:
-    a pair has the output of the first that is equal, whatever batch it would be in.
+    items: by `encoder.encode` or `encoder.items`.  texts: each pair's; where an item is a pair, it has the output of
+    the first that is equal, whatever batch it would be in.  batch_size: items of a batch, instead of `batch_tokens`.
     """
     device = model.device if hasattr(model, "device") else next(model.parameters()).device
-    length = numpy.asarray(length)
+    in_memory = isinstance(items, list)
+    arrow = None if in_memory else items.with_format("arrow")
+
+    def column(name: str) -> numpy.ndarray:
+        return numpy.array([item[name] for item in items] if in_memory else items.with_format("numpy")[name][:])
+
+    length = column("length")
+    if whole := hasattr(encoder, "number"):  # items of several pairs
+        sizes, unique = column("pairs"), numpy.arange(len(length))
+    else:
+        sizes, first = numpy.ones(len(length), int), first_rows(texts)
+        unique = numpy.unique(first)
     padded = getattr(encoder, "padding", "right") is not None
-    first = numpy.arange(len(length)) if first is None or sizes is not None else first
-    unique = numpy.unique(first)
-    by_unique = by_length(length[unique], batch_tokens or default_tokens(device), batch_size, padded)
-    batches = [unique[rows] for rows in by_unique]
-    ends = None if sizes is None else numpy.cumsum(sizes)
-    total = len(length) if ends is None else int(ends[-1]) if len(ends) else 0
+    batches = by_length(length[unique], batch_tokens or default_tokens(device), batch_size, padded)
+    ends = numpy.cumsum(sizes)
+    total = sizes.sum()
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
     with torch.inference_mode(), autocast(device.type, precision):
-        for rows in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
-            batch = encoder.collate(take(rows.tolist()))
+        for places in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
+            rows = unique[places].tolist()
+            batch = encoder.collate([items[row] for row in rows] if in_memory else rows_of(arrow, rows))
             output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
-            # rows of the pairs that these items hold
-            at = rows if ends is None else numpy.concatenate([numpy.arange(ends[i] - sizes[i], ends[i]) for i in rows])
+            # Rows of the pairs that these items hold.
+            at = numpy.concatenate([numpy.arange(ends[i] - sizes[i], ends[i]) for i in rows]) if whole else rows
             parts = {name: part_of(output, name) for name in OUTPUTS} | {"logits": logits_of(output)}
             for name, part in parts.items():
                 if part is not None:
@@ -144,7 +143,7 @@ def outputs(
                     if name not in values:
                         values[name] = numpy.empty((total, *batch_values.shape[1:]), dtype=numpy.float32)
                     values[name][at] = batch_values
-    return values if len(unique) == len(first) else {name: part[first] for name, part in values.items()}
+    return values if whole else {name: part[first] for name, part in values.items()}
 
 
 def default_tokens(device: torch.device) -> int:

@@ -22,6 +22,7 @@ def load_ranker(name: str, load_study: LoadStudy, **settings: Any) -> Ranker:
     """The ranker of a name; a line says where its scores are no probabilities.  settings: of `Ranker.load`, or None."""
     settings = {key: value for key, value in settings.items() if value is not None}
     ranker = Ranker.load(model_of(name, load_study), **settings)
+    note(f"{name} computes in {ranker.precision} on {ranker.device}")
     if not ranker.is_probability:
         note("scores order the candidates of a question; they are no probabilities")
     return ranker

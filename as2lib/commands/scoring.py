@@ -1,6 +1,5 @@
 """`as2 rank` and `as2 score`: candidates with their scores, best first or as they stand, and what they are worth."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -37,7 +36,6 @@ def rank_file(
     pairs = load_unlabelled(Path(source))
     ranker = load()
     table = score_pairs(ranker, pairs, batch_size).assign(answer=pairs["answer"][:])
-    print(f"ranked {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
     table = trec.best_first(table).groupby("question_id", sort=False).head(top or len(table))
     if out and Path(out).suffix.lower() in trec.RUN_SUFFIXES:
         trec.write_run(table, out, tag)
@@ -71,7 +69,6 @@ def score(
         pairs = pairs_of_source(source, split)
         ranker = load()
         table, title = score_pairs(ranker, pairs, batch_size), Path(source).name
-        print(f"scored {len(table):,} pairs in {ranker.precision}", file=sys.stderr)
     elif expanded(model).is_dir():
         raise ValueError(f"{model}: expected pairs to score with it, a file, a folder or a known set; got none")
     else:

@@ -253,7 +253,7 @@ def by_length(
     order = np.argsort(-length, kind="stable")
     batches = []
     while len(order):
-        size = batch_size or max(1, batch_tokens // max(1, int(length[order[0]])))
+        size = max(1, batch_size or batch_tokens // max(1, int(length[order[0]])))
         if not padded:
             size = min(size, int((length[order] == length[order[0]]).sum()))
         batches.append(order[:size])
