@@ -9,10 +9,9 @@ STUDIES = ("wikiqa", "wikiqa_base", "selqa")
 MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
 HEAD = """# Expected scores
 
-What `as2 score RUN --study STUDY` prints, in percent, for the first seed of every system whose scores are published:
-over questions with a correct candidate, among equal scores the incorrect ones first. In a clone these are read from
-`reports/<study>/runs/`, so that no row needs data, weights or a network. A run that is trained anew has other weights:
-compare it with the ± of its row in the reports, where there are several seeds.
+What `as2 score RUN --study STUDY` prints, in percent, for the first seed of every system whose scores are published,
+over questions with a correct candidate. In a clone no row needs data, weights or a network. A run that is trained anew
+has other weights: compare it with the ± of its row in the reports.
 
 `python -m tests.scores > docs/scores.md` writes this page, and a test compares it.
 """
@@ -39,12 +38,12 @@ def of_study(study: Study) -> Iterator[str]:
         scores = stored.scores("test")
         values = summary(scores["question_id"], scores["label"], scores["score"])
         numbers = " | ".join(f"{100 * values[measure]:.2f}" for measure in MEASURES)
-        parts = ", ".join(run.data["test"])
-        tables.setdefault(parts, []).append(f"| {system.label} | `{run.name}` | {numbers} | {values['questions']} |")
+        parts = f"{', '.join(run.data['test'])}, {values['questions']} questions"
+        tables.setdefault(parts, []).append(f"| {system.label} | `{run.name}` | {numbers} |")
     for parts, rows in tables.items():
         yield f"\n## {study.name}: {parts}\n"
-        yield f"| system | RUN | {' | '.join(MEASURES)} | questions |"
-        yield "|---|---|" + "--:|" * (len(MEASURES) + 1)
+        yield f"| system | RUN | {' | '.join(MEASURES)} |"
+        yield "|---|---|" + "--:|" * len(MEASURES)
         yield from rows
 
 
