@@ -39,15 +39,11 @@ def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(projec
             local_folder("org/encoder")
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "new" / "file"
-    with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
-        temporary.write_text(f"half{1 / 0}")
-    assert list(path.parent.iterdir()) == []
-
-
-def test_a_file_is_written_in_a_home(tmp_path, monkeypatch):
+def test_a_file_appears_whole_or_not_at_all_in_a_home_too(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    with whole_file("~/a/file") as temporary:
+    with pytest.raises(ZeroDivisionError), whole_file("~/new/file") as temporary:
+        temporary.write_text(f"half{1 / 0}")
+    assert list((tmp_path / "new").iterdir()) == []
+    with whole_file("~/new/file") as temporary:
         temporary.touch()
-    assert (tmp_path / "a" / "file").exists()
+    assert (tmp_path / "new" / "file").exists()

@@ -24,16 +24,6 @@ def ran(tmp_path_factory):
         yield space, [cell.source for cell in cells]
 
 
-def test_data_model_scores_comparison_and_figure_are_in_view(ran):
-    space, _ = ran
-    assert set(space["pairs"].column_names) >= {"question_id", "question", "answer", "label"}
-    assert space["ranker"].model.config.heads == 3
-    assert [ranked.score for ranked in space["ranking"]] == sorted((r.score for r in space["ranking"]), reverse=True)
-    assert len(space["main"]) == 4
-    assert (space["tests"]["low"] <= space["tests"]["high"]).all()
-    assert len(space["shared"].columns) == 3
-
-
 LABELS_ALONE = {"len(study.teachers)": "0", '[f"teacher/{name}" for name in study.teachers]': "[]"}
 
 

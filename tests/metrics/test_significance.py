@@ -118,15 +118,6 @@ def test_where_no_question_differs_from_another_the_interval_is_students_of_the_
     assert (estimate.questions_low, estimate.questions_high) == pytest.approx((0.03, 0.03))
 
 
-def test_where_seeds_agree_the_interval_is_that_over_questions():
-    gap = np.random.default_rng(3).normal(0.1, 1, 300)
-    [estimate] = over_questions_and_seeds([[np.stack([gap] * 3, axis=1)]])
-    assert (estimate.low, estimate.high) == pytest.approx((estimate.questions_low, estimate.questions_high))
-    result = compare(gap, np.zeros(300))
-    assert (estimate.questions_low, estimate.questions_high) == pytest.approx((result.low, result.high), abs=0.02)
-    assert estimate.p == pytest.approx(result.p, abs=0.02)
-
-
 def test_the_variance_is_that_of_the_analysis_of_variance():
     gaps = differences(np.random.default_rng(2), 60, 40, 0.3, 0.1, 0.5)
     [estimate] = over_questions_and_seeds([[gaps]], resamples=50_000)

@@ -1,5 +1,6 @@
 """Fits of a study as they are: models of two layers, a few steps; what they start from, learn from and leave."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy
@@ -112,37 +113,25 @@ def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated
         numpy.testing.assert_allclose(logits, wanted, atol=1e-5)
 
 
-def test_a_study_s_dropout_and_attention_are_those_of_its_encoders_fits(fitted, monkeypatch):
-    seen = {}
-
-    def train(pairs, model, *_, **__):
-        seen["dropout"] = {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)}
-        seen["attention"] = {
-            module.config._attn_implementation for module in model.modules() if hasattr(module, "config")
-        }
-        raise InterruptedError
-
-    study = Study.load("tiny", {"fit.dropout": 0.25, "fit.attention": "eager"})
-    monkeypatch.setattr("as2lib.study.fitting.train", train)
-    with pytest.raises(InterruptedError):
-        make_all(study.store, ["mhs/2h1/seed-0"], model=True)
-    assert seen == {"dropout": {0.25}, "attention": {"eager"}}
-    assert study.store.identity("mhs/2h1/seed-0") != fitted.store.identity("mhs/2h1/seed-0")
-
-
-def test_fits_and_teachers_answers_have_a_precision_of_their_own_and_scores_the_study_s(fitted, monkeypatch):
+def test_fits_have_the_dropout_attention_and_precision_that_a_study_gives_them_and_scores_its_own(fitted, monkeypatch):
     monkeypatch.setattr("as2lib.score.native_bf16", lambda device: True)
-    fits, answers, scored = [], [], []
-    trained, answered, score = fitting.train, fitting.teacher_logits, fitting.score
-    monkeypatch.setattr(
-        fitting, "train", lambda *args, **named: fits.append(named["precision"]) or trained(*args, **named)
-    )
-    monkeypatch.setattr(fitting, "teacher_logits", lambda *args: answers.append(args[2]) or answered(*args))
-    monkeypatch.setattr(fitting, "score", lambda *args: scored.append(args[3]) or score(*args))
-    study = Study.load("tiny", {"fit.precision": "bf16"})
-    make_all(study.store, ["student/electra/seed-0"], model=True)
-    assert (set(fits), set(answers), set(scored)) == ({"bf16"}, {"bf16"}, {"float32"})
-    assert study.store.identity("student/electra/seed-0") != fitted.store.identity("student/electra/seed-0")
+    seen, trained, answered, score = defaultdict(set), fitting.train, fitting.teacher_logits, fitting.score
+
+    def train(pairs, model, *arguments, **named):
+        seen["precision"].add(named["precision"])
+        seen["dropout"] |= {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)}
+        seen["attention"] |= {part.config._attn_implementation for part in model.modules() if hasattr(part, "config")}
+        return trained(pairs, model, *arguments, **named)
+
+    monkeypatch.setattr(fitting, "train", train)
+    monkeypatch.setattr(fitting, "teacher_logits", lambda *args: seen["answers"].add(args[2]) or answered(*args))
+    monkeypatch.setattr(fitting, "score", lambda *args: seen["scores"].add(args[3]) or score(*args))
+    changes = {"fit.dropout": 0.25, "fit.attention": "eager", "fit.precision": "bf16"}
+    make_all(Study.load("tiny", changes).store, ["mhs/2h1/seed-0"], model=True)
+    of_fits = {"dropout": {0.25}, "attention": {"eager"}, "precision": {"bf16"}, "answers": {"bf16"}}
+    assert seen == of_fits | {"scores": {"float32"}}
+    identities = {Study.load("tiny", {key: changes[key]}).store.identity("mhs/2h1/seed-0") for key in changes}
+    assert len(identities - {fitted.store.identity("mhs/2h1/seed-0")}) == len(changes)
 
 
 def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):

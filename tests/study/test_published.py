@@ -24,12 +24,14 @@ def clone(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_published_run_has_its_commit_and_version_is_found_and_scored_the_same_pairs(clone, name):
+def test_every_published_run_is_found_with_its_version_and_files_and_scored_the_same_pairs(clone, name):
     study, labels = Study.load(name), {}
     assert study.store.index
     for run, entry in study.store.index.items():
         assert entry["commit"], run
         assert entry["version"] == study.plan[run].recipe.version, run
+        for file, digest in entry["files"].items():
+            assert file_sha256((study.store.index_folder / run).parent / file) == digest, file
         stored = study.store.find(run)
         assert stored.scores_only, run
         if "test" in study.plan[run].data:
@@ -49,11 +51,3 @@ def test_every_commit_that_a_published_run_says_is_in_the_history(clone, name):
     if not commits & history:
         pytest.skip("the history is not here: none of the published commits, as after a squash")
     assert commits <= history
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_published_files_are_as_their_index_says(clone, name):
-    store = Study.load(name).store
-    for run, entry in store.index.items():
-        for file, digest in entry["files"].items():
-            assert file_sha256((store.index_folder / run).parent / file) == digest, file
