@@ -17,14 +17,8 @@ has other weights: compare it with the ± of its row in the reports.
 """
 
 
-def published() -> list[Study]:
-    """The studies that have scores which this version of a fit made."""
-    studies = map(Study.load, STUDIES)
-    return [study for study in studies if any("version" in entry for entry in study.store.index.values())]
-
-
 def page() -> str:
-    return "\n".join([HEAD, *(line for study in published() for line in of_study(study))])
+    return "\n".join([HEAD, *(line for study in map(Study.load, STUDIES) for line in of_study(study))])
 
 
 def of_study(study: Study) -> Iterator[str]:
