@@ -138,7 +138,12 @@ def _p_of_draws(draws: np.ndarray, at: float) -> float:
     return min(1.0, 2 * (rarer + 1) / (len(draws) + 1))
 
 
-def smallest_difference(targets: Sequence[np.ndarray], seeds: int | None = None) -> float:
+def smallest_difference(
+    targets: Sequence[np.ndarray],
+    seeds: int | None = None,
+    of_seeds: Sequence[float] | None = None,
+    tests: int = 1,
+) -> float:
     """The smallest true difference whose interval over questions and seeds leaves 0 out in 80 of 100 studies like this.
 
     With the mean squares of questions MS_q, of seeds MS_s and of what is left MS_e, the mean of s seeds errs by
@@ -148,37 +153,77 @@ def smallest_difference(targets: Sequence[np.ndarray], seeds: int | None = None)
 
     targets: the differences a - b on each target, (n, s'), n >= 2, s' >= 2, as in `over_questions_and_seeds`.
     seeds: s; default: those at hand.  nan where a target has one seed.
+    of_seeds: S of each target, in place of what so few seeds say of it: `seed_variances`.
+    tests: that are corrected together (Holm): what the first step sees, whose p is to be below 0.05 over their number.
     Source: the power of a t test, with the variances of Hillis 2007.  Seeds for a difference: `seeds_needed`.
     """
+    return seen(_errors(targets, seeds, of_seeds), tests)
+
+
+def seen(error: np.ndarray, tests: int = 1) -> float:
+    """The smallest difference that is seen in 80 of 100 studies whose difference has these errors, draws around 0."""
+    return float(np.percentile(error, 100 - TAIL / tests) + np.percentile(error, 100 * POWER))
+
+
+def chance_of_equality(targets: Sequence[np.ndarray], margin: float, of_seeds: Sequence[float] | None = None) -> float:
+    """The share of studies like this one in which the interval of two equal systems lies within a margin of 0.
+
+    targets, of_seeds: as in `smallest_difference`.
+    """
+    error = _errors(targets, None, of_seeds)
+    return float(np.mean(np.abs(error) < margin - np.percentile(error, 100 - TAIL)))
+
+
+def seed_variances(pairs: Sequence[Sequence[np.ndarray]]) -> list[float]:
+    """S of `smallest_difference` on each target, pooled over the comparisons of a study by their degrees of freedom.
+
+    pairs: the differences of each pair on each target, (n, s).  Those of one seed, or that no seed changes, count for
+    nothing; nan where none counts.
+    """
+    variances = []
+    for of_target in zip(*pairs, strict=True):
+        squares, freedom = np.zeros(2), 0
+        for gaps in of_target:
+            n, s = np.shape(gaps)
+            _, of_seeds, left = mean_squares(np.asarray(gaps, dtype=np.float64))
+            if of_seeds or left:
+                squares += (s - 1) * np.array([of_seeds, left]) / n
+                freedom += s - 1
+        variances.append(float(squares.max() / freedom) if freedom else math.nan)
+    return variances
+
+
+def _errors(targets: Sequence[np.ndarray], seeds: int | None, of_seeds: Sequence[float] | None) -> np.ndarray:
+    """Draws around 0 of what a mean over questions and seeds errs by; nan where a target has one seed."""
     if min(np.shape(gaps)[1] for gaps in targets) < 2:
-        return math.nan
+        return np.full(POWER_DRAWS, math.nan)
     from scipy.special import ndtri, stdtrit
 
     even = (np.arange(POWER_DRAWS) + 0.5) / POWER_DRAWS
     generator, error = np.random.default_rng(0), np.zeros(POWER_DRAWS)
-    for gaps in targets:
+    for gaps, pooled in zip(targets, of_seeds or [math.nan] * len(targets), strict=True):
         n, here = np.shape(gaps)
         s, share = seeds or here, n / sum(map(len, targets))
-        of_questions, of_seeds, left = mean_squares(np.asarray(gaps, dtype=np.float64))
+        of_questions, between, left = mean_squares(np.asarray(gaps, dtype=np.float64))
+        variance = max(between, left) / n
+        if variance and not math.isnan(pooled):  # what no seed changes stays so
+            variance = pooled
         error += share * math.sqrt(max(0.0, of_questions - left) / (n * here)) * generator.permutation(ndtri(even))
-        error += share * math.sqrt(max(of_seeds, left) / (n * s)) * generator.permutation(stdtrit(s - 1, even))
-    return seen(error)
+        error += share * math.sqrt(variance / s) * generator.permutation(stdtrit(s - 1, even))
+    return error
 
 
-def seen(error: np.ndarray) -> float:
-    """The smallest difference that is seen in 80 of 100 studies whose difference has these errors, draws around 0."""
-    return float(np.percentile(error, 100 - TAIL) + np.percentile(error, 100 * POWER))
-
-
-def seeds_needed(targets: Sequence[np.ndarray], difference: float) -> int | None:
+def seeds_needed(
+    targets: Sequence[np.ndarray], difference: float, of_seeds: Sequence[float] | None = None
+) -> int | None:
     """How many seeds of both systems it takes to see a difference with 80 % power; None where 200 are too few.
 
-    targets: as in `smallest_difference`, whose units `difference` has.
+    targets, of_seeds: as in `smallest_difference`, whose units `difference` has.
     """
     if math.isnan(difference) or math.isnan(smallest_difference(targets)):
         return None
     numbers = range(2, MOST_SEEDS + 1)
-    place = bisect_left(numbers, True, key=lambda s: smallest_difference(targets, s) <= abs(difference))
+    place = bisect_left(numbers, True, key=lambda s: smallest_difference(targets, s, of_seeds) <= abs(difference))
     return numbers[place] if place < len(numbers) else None
 
 

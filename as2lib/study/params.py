@@ -355,6 +355,9 @@ class Params(Strict):
     rows: dict[str, Seeds | None] = Field(
         {}, description="seeds of systems that have other ones; []: not run; None: as all"
     )
+    corrected: Literal["headline", "primary"] = Field(
+        "headline", description="whose p values Holm corrects: the headline comparisons, or the four that decide"
+    )
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: recipes.Ranker")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")

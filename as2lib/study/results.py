@@ -5,7 +5,7 @@ name), `seed` (-1 of a ranker that none changes), `question_id`, and `AP`, `P@1`
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy
 import pandas
@@ -20,8 +20,8 @@ SCORE_COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
 ALPHA = 0.05  # below which a corrected p value leaves a difference out
 COMPARED = [  # the columns of a comparison, and of its verdict
-    *["difference", "low", "high", "p", "questions low", "questions high", "seeds", "smallest seen", "Wilcoxon p"],
-    *["wins", "losses", "ties", "zero inside"],
+    *["difference", "low", "high", "p", "questions low", "questions high", "seeds"],
+    *["smallest seen", "seen at best", "seen at worst", "Wilcoxon p", "wins", "losses", "ties", "zero inside"],
 ]
 JUDGED = ["published", "published p", "published inside", "verdict", "seeds needed"]
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
@@ -168,39 +168,29 @@ def compare(
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None = None,
     measure: str = "MAP",
+    together: Collection[tuple[str, str]] = (),
+    margin: float | None = None,
 ) -> pandas.DataFrame:
     """One row a pair of run names (a, b), difference a − b in points, over questions and the seeds that both have:
 
     `difference`, `low`, `high`, `p` (95 % interval and two-sided p value over questions and seeds, from one set of
     draws: `significance.over_questions_and_seeds`; NaN where there are not two seeds), `questions low`, `questions
-    high` (95 % interval over questions alone), `seeds`, `smallest seen` (with 80 % power by this design), and of each
+    high` (95 % interval over questions alone), `seeds`, `smallest seen` (with 80 % power by this design, what a seed
+    adds being pooled over the pairs; `seen at best` and `seen at worst`, by the 95 % range of that), and of each
     question's mean over seeds `Wilcoxon p`, `wins`, `losses`, `ties`; `zero inside`.  With `published` the paper's
     difference `published`, `published inside`, `published p` (of that difference in the place of zero), `verdict`
     (`significance.verdict`, of `low` and `high`) and `seeds needed`, to see the published difference.  Without an
     interval these are None, and the verdict empty.
 
-    Many tests: `corrected`.  Seeds are paired as `differences` has it, with its errors.
+    together: the pairs whose p values are corrected together (Holm): they get `p Holm`, of zero, `published p Holm`, of
+    the published difference, a verdict by these (inside where they are not below 0.05), and `Holm sees`, the smallest
+    difference that Holm's first step sees.  margin: also `equivalent within MARGIN`, by the interval, and `equality
+    seen`, the percentage of such studies that call equal systems equal; "out of reach" where the interval over
+    questions alone is wider than that.
+
+    Seeds are paired as `differences` has it, with its errors.
     """
-    return pooled({"": scores}, pairs, published, measure)
-
-
-def corrected(tests: pandas.DataFrame, margin: float | None = None) -> pandas.DataFrame:
-    """`compare` with its p values corrected together (Holm): `p Holm`, of zero, and `published p Holm`, of the
-    published difference; `verdict` is by these, inside where they are not below 0.05.
-
-    margin: also `equivalent within MARGIN`, by the interval: "supported", "contradicted" or "undecided".
-    """
-    tests = tests.assign(**{"p Holm": significance.holm(tests["p"])})
-    if "published p" in tests:
-        tests["published p Holm"] = significance.holm(tests["published p"])
-        for pair, test in tests[tests["verdict"] != ""].iterrows():
-            inside = test["p Holm"] >= ALPHA, test["published p Holm"] >= ALPHA
-            tests.loc[[pair], "verdict"] = significance.verdict_of(test["difference"], test["published"], *inside)
-    if margin is not None:
-        known = tests["low"].notna()
-        words = [significance.equality(low, high, margin) for low, high in tests.loc[known, ["low", "high"]].to_numpy()]
-        tests.loc[known, f"equivalent within {margin}"] = words
-    return tests
+    return pooled({"": scores}, pairs, published, measure, together, margin)
 
 
 def pooled(
@@ -208,6 +198,8 @@ def pooled(
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None = None,
     measure: str = "MAP",
+    together: Collection[tuple[str, str]] = (),
+    margin: float | None = None,
 ) -> pandas.DataFrame:
     """`compare` over several targets (target → SCORES), stratified: the questions and seeds of each are drawn by
     themselves, and each counts by its questions.  seeds: as many of each target, the first ones that both systems have.
@@ -223,14 +215,17 @@ def pooled(
     arrays = [[gap.to_numpy().repeat(1 + ({*gap} == {UNSEEDED}), axis=1) for gap in targets] for targets in gaps]
     of_paper = [math.nan if published is None else published_difference(published, *pair, measure) for pair in pairs]
     estimates = significance.over_questions_and_seeds(arrays, DRAWS, published=[of / 100 for of in of_paper])
-    rows = []
-    for targets, array, estimate, paper in zip(gaps, arrays, estimates, of_paper, strict=True):
+    rows, variances, tests = [], significance.seed_variances(arrays), len({*together} & {*pairs})
+    at_best, at_worst = ([factor * of for of in variances] for factor in _range(pairs, gaps))
+    for pair, targets, array, estimate, paper in zip(pairs, gaps, arrays, estimates, of_paper, strict=True):
         means = numpy.concatenate([target.mean(axis=1) for target in targets]).round(significance.DECIMALS)
         low, high = 100 * estimate.low, 100 * estimate.high
         known = not math.isnan(low)
         row = {"difference": 100 * estimate.difference, "low": low, "high": high, "p": estimate.p}
         row |= {"questions low": 100 * estimate.questions_low, "questions high": 100 * estimate.questions_high}
-        row |= {"seeds": targets[0].shape[1], "smallest seen": 100 * significance.smallest_difference(array)}
+        row["seeds"] = targets[0].shape[1]
+        for name, of in (("smallest seen", variances), ("seen at best", at_best), ("seen at worst", at_worst)):
+            row[name] = 100 * significance.smallest_difference(array, of_seeds=of)
         row["Wilcoxon p"] = significance.signed_rank(means)[1]
         row |= {name: int((numpy.sign(means) == sign).sum()) for name, sign in OUTCOMES.items()}
         row["zero inside"] = bool(low <= 0 <= high) if known else None
@@ -239,11 +234,46 @@ def pooled(
             row |= {"published": paper, "published p": estimate.p_published}
             row["published inside"] = bool(low <= paper <= high) if judged else None
             row["verdict"] = significance.verdict(low, high, paper) if judged else ""
-            row["seeds needed"] = significance.seeds_needed(array, paper / 100)
+            row["seeds needed"] = significance.seeds_needed(array, paper / 100, variances)
+        if pair in together:
+            row["Holm sees"] = 100 * significance.smallest_difference(array, of_seeds=variances, tests=tests)
+        if margin is not None and known:
+            word = significance.equality(low, high, margin)
+            wide = row["questions high"] - row["questions low"] >= 2 * margin  # and the interval is never narrower
+            row[f"equivalent within {margin}"] = "out of reach" if word == "undecided" and wide else word
+            row["equality seen"] = 100 * significance.chance_of_equality(array, margin / 100, variances)
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
     table = pandas.DataFrame(rows, index, columns=None if rows else COMPARED + JUDGED * (published is not None))
-    return table.astype({name: "Int64" for name in table if name == "seeds needed"})
+    table = table.astype({name: "Int64" for name in table if name == "seeds needed"})
+    return _corrected(table, together) if tests else table
+
+
+def _corrected(tests: pandas.DataFrame, together: Collection[tuple[str, str]]) -> pandas.DataFrame:
+    """With the p values of some pairs corrected together, and their verdicts by these."""
+    named = tests.index.isin([*together])
+    for name in ("p", "published p"):
+        if name in tests:
+            tests[f"{name} Holm"] = significance.holm(tests[name].where(named))
+    for pair, test in tests[named].iterrows():
+        if test.get("verdict"):
+            inside = test["p Holm"] >= ALPHA, test["published p Holm"] >= ALPHA
+            tests.loc[[pair], "verdict"] = significance.verdict_of(test["difference"], test["published"], *inside)
+    return tests
+
+
+def _range(pairs: Sequence[tuple[str, str]], gaps: Sequence[Sequence[pandas.DataFrame]]) -> list[float]:
+    """Between which multiples of a pooled variance the true one lies, 95 %: chi squared, with the degrees of freedom
+    of as many seeds and of comparisons that share systems.  Source: Box 1954 (a sum of dependent squares).
+    """
+    from scipy.special import chdtri
+
+    systems = dict.fromkeys(system for pair in pairs for system in pair)
+    signs = numpy.array([[(name == a) - (name == b) for name in systems] for a, b in pairs])
+    shared = signs @ signs.T
+    seeds = [target.shape[1] for targets in gaps for target in targets if target.shape[1] > 1]
+    freedom = (numpy.mean(seeds) - 1) * numpy.trace(shared) ** 2 / (shared**2).sum() if seeds else 0
+    return [freedom / chdtri(freedom, tail) if freedom else math.nan for tail in (0.025, 0.975)]
 
 
 def _by_question(scores: pandas.DataFrame, systems: Iterable[str], measure: str) -> dict[str, pandas.DataFrame]:

@@ -11,10 +11,12 @@ from statsmodels.stats.multitest import multipletests
 
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.significance import (
+    chance_of_equality,
     compare,
     equality,
     holm,
     over_questions_and_seeds,
+    seed_variances,
     seeds_needed,
     signed_rank,
     smallest_difference,
@@ -241,6 +243,27 @@ def test_more_seeds_see_less_until_questions_are_what_lacks():
     assert seeds_needed([gaps], endless / 2) is None
     assert np.isnan(smallest_difference([gaps[:, :1]]))
     assert seeds_needed([gaps[:, :1]], 0.1) is None
+
+
+def test_what_seeds_add_is_pooled_over_the_comparisons_of_a_study_and_corrected_tests_see_less():
+    generator = np.random.default_rng(13)
+    pairs = [[differences(generator, 200, 3, 0.2, 0.02, 0.1)] for _ in range(300)]
+    [variance] = seed_variances([*pairs, [np.zeros((200, 3))]])  # what no seed changes counts for nothing
+    assert variance == pytest.approx(0.02**2 + 0.1**2 / 200, rel=0.1)
+    alone, pooled = ([smallest_difference(pair, of_seeds=of) for pair in pairs] for of in (None, [variance]))
+    assert np.std(pooled) < np.std(alone) / 5
+    assert smallest_difference(pairs[0], tests=8) > smallest_difference(pairs[0])
+
+
+@pytest.mark.parametrize("margin", [0.03, 0.05])
+def test_the_chance_that_equal_systems_are_called_equal_is_how_often_they_are(margin):
+    parts = {"of_questions": 0.15, "of_seeds": 0.005, "rest": 0.15}
+    generator = np.random.default_rng(14)
+    trials = [[differences(generator, 100, 10, **parts)] for _ in range(400)]
+    chance = np.mean([chance_of_equality(trial, margin, seed_variances(trials)) for trial in trials[:50]])
+    estimates = over_questions_and_seeds(trials, resamples=500)
+    called = np.mean([equality(estimate.low, estimate.high, margin) == "supported" for estimate in estimates])
+    assert called == pytest.approx(chance, abs=0.08)
 
 
 def test_sizes_that_rounding_tells_apart_are_tied():

@@ -131,12 +131,26 @@ def test_both_questions_of_a_verdict_are_corrected_together():
     paper = pandas.DataFrame({"MAP": 80 - ours.droplevel("a") - 2.5}).rename_axis("run")
     paper.loc["a"] = 80.0
     tests = results.compare(scores, pairs, paper)
-    corrected = results.corrected(tests, 0.8)
+    corrected = results.compare(scores, pairs, paper, together=pairs, margin=0.8)
     for name, raw in (("p Holm", "p"), ("published p Holm", "published p")):
         assert corrected[name].tolist() == pytest.approx(holm(tests[raw]))
     told, ruled_out = (corrected[name] < results.ALPHA for name in ("p Holm", "published p Holm"))
     assert set(corrected.loc[told & ~ruled_out, "verdict"]) <= {"reproduced"}
     assert set(corrected.loc[~told & ~ruled_out, "verdict"]) <= {"undecided"}
+    assert (corrected["smallest seen"] < corrected["Holm sees"]).all()
+    two = results.compare(scores, pairs, paper, together=pairs[:2])  # the others are secondary
+    assert two["p Holm"].notna().sum() == 2
+    assert two["verdict"].tolist()[2:] == tests["verdict"].tolist()[2:]
+    assert (two["Holm sees"].dropna() < corrected["Holm sees"].iloc[:2]).all()
+
+
+def test_equality_is_out_of_reach_where_questions_alone_forbid_it_and_else_undecided():
+    generator = numpy.random.default_rng(2)
+    of_questions, noise = generator.normal(0, 0.2, 200), generator.normal(0, 0.2, (2, 3, 200))
+    scores = scores_of({"a": [*noise[0]], "b": [*noise[1]], "c": [*(noise[1] + of_questions - of_questions.mean())]})
+    tests = results.compare(scores, [("a", "b"), ("a", "c")], margin=2.5)
+    assert tests["equivalent within 2.5"].tolist() == ["undecided", "out of reach"]
+    assert (tests["equality seen"] < 5).all()
 
 
 def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out():

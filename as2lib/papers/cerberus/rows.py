@@ -39,9 +39,10 @@ def roles(study: Study) -> SimpleNamespace:
 
 
 def headline(study: Study) -> list[tuple[str, str]]:
-    """The comparisons named before their fits (Holm over them) of which the study runs both."""
+    """The comparisons named before their fits of which the study runs both; those that decide stand first."""
     of = roles(study)
-    pairs = [(of.mhs, rival) for rival in (of.base, of.student, of.last_student, of.hydra, of.ensemble, of.teacher)]
+    pairs = primary(study) if study.corrected == "primary" else []
+    pairs += [(of.mhs, rival) for rival in (of.base, of.student, of.last_student, of.hydra, of.ensemble, of.teacher)]
     pairs += [(of.last_student, of.base), (of.mhs, of.one_kind)]
     return run_here(study, dict.fromkeys(pairs))  # two roles may be one system
 
@@ -50,6 +51,11 @@ def primary(study: Study) -> list[tuple[str, str]]:
     """The four comparisons that decide, named before the fits of ten seeds: Holm over them."""
     of = roles(study)
     return [(of.mhs, rival) for rival in (of.base, of.student, of.one_kind, of.ensemble)]
+
+
+def corrected(study: Study) -> list[tuple[str, str]]:
+    """The headline comparisons that are corrected together: the primary ones where the file says so, else all."""
+    return run_here(study, primary(study)) if study.corrected == "primary" else headline(study)
 
 
 def run_here(study: Study, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
