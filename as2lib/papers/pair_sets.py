@@ -79,6 +79,20 @@ def baseline_scores(study: Study, parts: Sequence[str], scorer: str | None = Non
     return None
 
 
+def candidates(study: Study, parts: Sequence[str], scores: pandas.DataFrame, question: str) -> pandas.DataFrame:
+    """A question's rows of the scores of some parts: `label`, and `sentence` where the texts are at hand.
+
+    `attrs["question"]` is its text, or says that it is not at hand.
+    """
+    rows, pairs = scores.loc[scores["question_id"] == question, ["label"]], pairs_of(study, parts)
+    if pairs is None or not has_texts(pairs):
+        rows.attrs["question"] = f"Question {question}, whose texts are not at hand."
+        return rows
+    texts = pairs.select(numpy.flatnonzero(numpy.asarray(pairs["question_id"][:]) == question)).to_pandas()
+    rows.attrs["question"] = texts["question"].iloc[0]
+    return rows.assign(sentence=texts["answer"].to_numpy())
+
+
 def has_texts(pairs: Dataset) -> bool:
     return "answer" in pairs.column_names
 
