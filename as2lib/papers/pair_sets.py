@@ -45,17 +45,6 @@ def published_set(study: Study) -> str:
     return BESIDE.get(set_of(study.data.target.test[0]), "WikiQA")
 
 
-def of_study(study: Study) -> dict[str, Dataset]:
-    """The pair sets that a study is made of, as `pairs_of` has them; "target test" last, which is compared with all."""
-    parts = {}
-    for role in ("target", "transfer"):
-        if pairs := getattr(study.data, role):
-            parts |= {f"{role} {split}": names for split, names in pairs.model_dump().items()}
-    parts["target test"] = parts.pop("target test")
-    pair_sets = {name: pairs_of(study, names) for name, names in parts.items() if names}
-    return {name: pairs for name, pairs in pair_sets.items() if pairs is not None}
-
-
 def pairs_of(study: Study, parts: Sequence[str]) -> Dataset | None:
     """Every pair of some parts: with texts, or as published scores have them; None where neither is here."""
     try:
@@ -95,12 +84,6 @@ def candidates(study: Study, parts: Sequence[str], scores: pandas.DataFrame, que
 
 def has_texts(pairs: Dataset) -> bool:
     return "answer" in pairs.column_names
-
-
-def sum_of(parts: Sequence[str]) -> str:
-    """What parts are made of: "SelQA dev + WikiQA test ≥ 15"."""
-    names = [f"{title(part)} {sets.split_part(part)[1] or ''}" for part in parts]
-    return " + ".join(names).replace(">=", " ≥ ").replace("=", ": ")
 
 
 def title(part: str) -> str:
@@ -161,9 +144,3 @@ def mapped(source: str, split: str) -> Dataset | None:
     """Every pair of a known set that is mapped to a local folder."""
     name = sets.HUB_SETS[source].name if source in sets.HUB_SETS else source
     return load_pairs(source, split, "all") if local_folder(name) else None
-
-
-def hashes(pairs: Dataset, column: str) -> numpy.ndarray:
-    """The distinct texts of a column, each as a 64-bit hash, sorted."""
-    texts = pairs.with_format("arrow").select_columns([column])[:][column].unique().to_pandas()
-    return numpy.unique(pandas.util.hash_array(texts.to_numpy(), categorize=False))

@@ -26,13 +26,6 @@ def test_the_papers_deepest_model_stands_beside_our_deepest_and_its_ratios_besid
     assert table3.loc[f"cascade, exit at layer {deepest - 1}", "cost"] == -20
 
 
-def test_the_front_over_drop_ratios_is_that_of_their_means_over_seeds(invented, sections):
-    points = analyses.grid(Study.load("tiny", sections | {"seeds": [0, 1, 2]}))
-    assert points["front"].any()
-    for _, point in points[points["front"]].iterrows():
-        assert points.loc[points["cost"] <= point["cost"], "P@1"].max() <= point["P@1"] + 1e-9
-
-
 def test_models_for_the_target_follow_on_the_wide_set_or_on_the_transfer_set_by_the_studys_own_steps(root):
     section = {"encoder": "student", "exits": [1, 2], "fit": None}
     small = Study.load("tiny", {"cascade": section})
@@ -45,14 +38,6 @@ def test_models_for_the_target_follow_on_the_wide_set_or_on_the_transfer_set_by_
         transfer = small.fit.transfer.model_dump(exclude_none=True)
         assert first.recipe.training == small.plan[wide].recipe.training == transfer
         assert small.plan[target].recipe.training == small.fit.adapt.model_dump(exclude_none=True)
-
-
-def test_each_set_in_the_wide_one_has_its_map_and_all_together_the_whole_ones():
-    study = Study.load("wikiqa")
-    tables = {"cascade": {0: study.runs("cascade/wide")[0].scores()}}
-    of_sets = analyses.by_part(study, tables).loc["cascade"]
-    assert [*of_sets.index] == ["MAP of 52 WikiQA questions", "MAP of 519 SelQA questions"]
-    assert (52 * of_sets.iloc[0] + 519 * of_sets.iloc[1]) / 571 == pytest.approx(analyses.means(tables)["MAP"].iloc[0])
 
 
 def test_a_longer_cascade_has_the_steps_of_all_its_exits_and_differs_in_nothing_else():

@@ -24,13 +24,12 @@ def drawn(copies=False, questions=30):
     return Seed(0, heads, teachers, rankers, pandas.Series(label, index), index.get_level_values("question_id"))
 
 
-def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none():
-    own = analyses.own_teacher(analyses.agreements([drawn(copies=True)]))
-    assert (own["own"] == 1).all()
-    assert (own["first"] == 3).all()
-    assert analyses.own_teacher_test([drawn(copies=True)]).iloc[0]["low"] > 0
-    test = analyses.own_teacher_test([drawn(copies=False)]).iloc[0]
-    assert test["low"] < 0 < test["high"]
+@pytest.mark.parametrize("copies", [True, False])
+def test_a_head_that_copies_its_teacher_resembles_it_and_one_that_does_not_none(invented, monkeypatch, copies):
+    monkeypatch.setattr(analyses, "by_seed", lambda study: [drawn(copies)])
+    page = run_notebook("06_head_teacher_agreement")
+    assert (page["own"]["own"] == 1).all() == (page["own"]["first"] == 3).all() == copies
+    assert (page["own_minus_others"].iloc[0]["low"] > 0) == copies
 
 
 def test_a_student_stands_beside_the_teachers_of_its_own_seed(invented):

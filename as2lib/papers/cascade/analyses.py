@@ -9,8 +9,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import replay
-from as2lib.metrics.cost import front
-from as2lib.papers import pair_sets, paper_tables
+from as2lib.papers import paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, trivial_on
 from as2lib.study import Study, results
 
@@ -64,31 +63,3 @@ def published(study: Study, name: str, rows: list[Scheme]) -> pandas.DataFrame:
         side = side.assign(alpha=side["alpha"].astype(float).fillna(0.0))
         sides.append(side.assign(deepest=side.groupby(["method", "alpha"]).cumcount(ascending=False)))
     return sides[0].merge(sides[1], on=["method", "alpha", "deepest"]).set_index("system")
-
-
-def by_part(study: Study, tables: dict[str, Seeds]) -> pandas.DataFrame:
-    """MAP of `tables` on each set whose questions the wide one mixes, a column a set; none where it is one set."""
-    questions = results.answered(first_of(tables))["question_id"].unique()
-    owners = pair_sets.owners(study, study.wide.test, questions)
-    names, columns = owners.unique(), {}
-    for name in names if len(names) > 1 else ():
-        its = owners.index[owners == name]
-        of_set = {
-            label: {seed: table[table["question_id"].isin(its)] for seed, table in seeds.items()}
-            for label, seeds in tables.items()
-        }
-        columns[f"MAP of {len(its)} {name} questions"] = means(of_set)["MAP"]
-    return pandas.DataFrame(columns, index=[*tables])
-
-
-def grid(study: Study) -> pandas.DataFrame:
-    """Figure 2: every combination of drop ratios of CT on the wide dev set; P@1, mean over seeds, `cost %`, in percent
-    more (+) or fewer (−) than the full model's, and `front`, of these means.
-    """
-    exits, grids = study.cascade.exits, []
-    for run in study.runs("cascade/wide"):
-        table = run.scores("dev")
-        by_exit = table.filter(like="exit_").to_numpy()
-        grids.append(replay.grid(table["question_id"], table["label"], by_exit, exits[-1], exits, study.cascade.grid))
-    cost, accuracy = grids[0]["cost"], 100 * numpy.mean([points["P@1"] for points in grids], axis=0)
-    return grids[0].assign(**{"P@1": accuracy, "cost %": 100 * (cost - 1), "front": front(cost, accuracy)})

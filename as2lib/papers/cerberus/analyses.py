@@ -3,31 +3,17 @@
 k heads · k teachers: head i learnt from teacher i, in the order of the study's file
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy
 import pandas
 
-from as2lib.metrics import ranking, significance
-from as2lib.metrics.agreement import Agreement, Majority, agreement, majority, rank_correlation
+from as2lib.metrics import ranking
+from as2lib.metrics.agreement import Agreement, Majority, agreement, majority
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import Study, results
-
-MEASURES = {  # of `metrics.agreement` → what a table calls them
-    "shared": "correct top candidates shared (Figure 3)",
-    "kappa": "top candidates: Cohen's kappa",
-    "kappa_correct": "top candidates correct: Cohen's kappa",
-    "correlation": "whole lists: rank correlation",
-}
-CASES = {  # of `metrics.agreement.majority` → what a table calls them
-    "all right": "all teachers and the student right",
-    "follows": "follows a right majority",
-    "overrides": "overrides a wrong majority",
-    "rest": "the remaining cases",
-}
 
 
 def published(study: Study, table: str) -> pandas.DataFrame:
@@ -119,37 +105,3 @@ def figure3(study: Study, shared: pandas.DataFrame) -> pandas.DataFrame:
             published[head] = ours(study, f"teacher/{named[teacher.stands_for]}") or None
     table = 100 * shared
     return table.assign(**{"agrees most with": table.idxmax(axis=1), "published": published})
-
-
-def own_teacher(agreements: Mapping[str, pandas.DataFrame]) -> pandas.DataFrame:
-    """A row a measure: what a teacher has with its own head, and with the other heads, so that its strength cancels."""
-    k = len(agreements["shared"].columns)
-    rows = {}
-    for measure, label in MEASURES.items():
-        square = agreements[measure].to_numpy()[:k]  # (k heads, k teachers)
-        own = numpy.diag(square)
-        others = (square.sum(axis=0) - own) / (k - 1)
-        first = int((square.argmax(axis=0) == numpy.arange(k)).sum())  # teachers with whom their own head agrees most
-        row = {"own": own.mean(), "other heads": others.mean(), "difference": (own - others).mean(), "first": first}
-        rows[label] = row
-    return pandas.DataFrame.from_dict(rows, orient="index").assign(teachers=k).rename_axis("measure")
-
-
-def own_teacher_test(seeds: Sequence[Seed]) -> pandas.DataFrame:
-    """Paired over answered questions: a teacher's rank correlation with its own head, minus that with the others.
-
-    Each question's value is the mean over seeds; one where a score is constant for some pair is left out.
-    Returns a row `own teacher`, the mean over teachers, then a row a teacher.
-    """
-    gaps, teachers = {}, [*seeds[0].teachers]
-    for place, teacher in enumerate(teachers):
-        own, others = [], []
-        for seed, head in product(seeds, range(len(teachers))):
-            values = rank_correlation(seed.heads.iloc[:, head], seed.teachers[teacher], seed.question_id)
-            (own if head == place else others).append(values)
-        means = [pandas.concat(part, axis=1).mean(axis=1, skipna=False) for part in (own, others)]
-        gaps[teacher] = means[0] - means[1]
-    gaps = {"own teacher": pandas.DataFrame(gaps).mean(axis=1, skipna=False), **gaps}
-    known = [gap.dropna() for gap in gaps.values()]
-    tests = pandas.DataFrame([significance.compare(gap, 0 * gap) for gap in known], index=[*gaps])
-    return tests.rename(columns={"n": "questions"})[["difference", "low", "high", "p", "questions"]]

@@ -9,8 +9,6 @@ import pandas
 from as2lib.metrics import ranking, significance, threshold
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import run_here
-from as2lib.papers.govern.rows import TABLE_4
-from as2lib.papers.row import baseline
 from as2lib.study import Study, results
 from as2lib.study.run import Row
 from as2lib.study.store import StoredRun
@@ -98,16 +96,6 @@ def drawn(questions: int) -> numpy.ndarray:
     """How often each question is in the test set, once, and then in each sample of it: (samples + 1, questions)."""
     samples = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
     return numpy.asfortranarray(numpy.vstack([numpy.ones((1, questions)), samples]))  # as `resampled` reads it
-
-
-def single_teacher(study: Study) -> pandas.DataFrame:
-    """Table 4: five teachers of one size, then one of them replaced; and the three teachers by themselves."""
-    if study.govern.ablation is None:
-        return pandas.DataFrame(columns=["seeds", "parameters", AUC]).rename_axis("run")
-    names = [baseline(study), f"govern/govern-of-{TABLE_4}", "govern/one-better", "govern/one-worse"]
-    names += [f"govern/fold-{TABLE_4}", f"govern/teacher-{len(study.govern.teachers)}", "govern/worse-teacher"]
-    rows = by_thresholds(study, [study.systems[name] for name in names], "table4")
-    return rows[["seeds", "parameters", AUC, f"{AUC} ±", *rows.filter(like=f"published {AUC}")]]
 
 
 def teachers_of(study: Study, groups: Sequence[str]) -> dict[str, pandas.DataFrame]:

@@ -4,8 +4,7 @@ The proof (section 3.1.2) takes Condorcet's jury theorem, which needs voters tha
 Letters: m pairs · n teachers.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -50,16 +49,3 @@ def condorcet(voters: int, accuracy: float) -> float:
     half = voters / 2
     drawn = binom.pmf(half, voters, accuracy) if voters % 2 == 0 else 0.0
     return float(binom.sf(half, voters, accuracy) + drawn / 2)
-
-
-def groups(teachers: Mapping[str, pd.DataFrame], student: Values | float = 0.5) -> pd.DataFrame:
-    """`premise` of every three teachers (short name → scored pairs), in percent but for the correlation.
-
-    lead: of the vote over the mean, in points.
-    """
-    rows = {}
-    for names in combinations(teachers, min(3, len(teachers))):
-        tables = [teachers[name] for name in names]
-        rows[" + ".join(names)] = premise(tables[0]["label"], [table["score"] for table in tables], student)
-    table = 100 * pd.DataFrame(rows).T.rename_axis("teachers")
-    return table.assign(correlation=table["correlation"] / 100, lead=table["vote"] - table["mean"])

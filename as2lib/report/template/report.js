@@ -2,7 +2,7 @@
 const toggle = document.getElementById("show-code");
 toggle.addEventListener("change", () => {
   document.body.classList.toggle("with-code", toggle.checked);
-  for (const cell of document.querySelectorAll("details.code")) cell.open = toggle.checked;
+  for (const cell of document.querySelectorAll(".code-cell:not(.shown) details.code")) cell.open = toggle.checked;
 });
 
 // What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, "61 k" is 0.061, a dash null, words NaN.
