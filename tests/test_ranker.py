@@ -15,7 +15,7 @@ from as2lib.data.words import WordEncoder
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
-from as2lib.models.cross_encoder import one_label
+from as2lib.models.cross_encoder import for_ranking
 from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.ranker import Ranker
 from as2lib.score import probability, score
@@ -41,7 +41,11 @@ def model(kind, **changes):
         return MHSForSequenceClassification.from_backbone(classifier(**changes), 3, 2, perturb=0.5), encoder
     if kind == "cascade":
         return CascadeTransformer.from_backbone(classifier("roberta", **changes), [2, 4], pooling="first"), encoder
-    return (one_label(classifier()) if kind == "one label" else classifier(kind, **changes)), encoder
+    if kind == "one label":
+        built = classifier()
+        built.config.num_labels = 1
+        return for_ranking(type(built)(built.config)), encoder
+    return classifier(kind, **changes), encoder
 
 
 def pairs_of(place=0):

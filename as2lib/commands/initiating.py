@@ -71,7 +71,7 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
 def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any]:
     """What stands in the template, of training pairs and of what teachers and students are cut from."""
     from as2lib.models import cross_encoder
-    from as2lib.models.mhs import BACKBONES
+    from as2lib.models.cross_encoder import BACKBONES
 
     encoder, config = encoder_of(encoder_name, pairs, None)
     if encoder_name != NOTHING:

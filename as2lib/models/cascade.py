@@ -3,7 +3,7 @@
 b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,19 @@ import numpy
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
 from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.metrics.pruning import Ratios
+from as2lib.data.encode import by_length
+from as2lib.metrics.pruning import Ratios, prune
+from as2lib.metrics.questions import Questions
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
 from as2lib.models.mean import mean_of_tokens
-from as2lib.models.sequential import Questions, Ranking, rank_by_exits
+from as2lib.models.sequential import Ranking, rankings
 
-BACKBONES = ("electra", "bert", "roberta", "mpnet")
 EXITS = (4, 6, 8, 10, 12)
 
 
@@ -43,18 +44,12 @@ class CascadeConfig(BackboneConfig):
         super().__init__(backbone, **kwargs)
 
     def check(self) -> None:
-        family, depth = self.backbone["model_type"], self.backbone.get("num_hidden_layers", 0)
-        if family not in BACKBONES:
-            raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
+        super().check()
+        depth = self.backbone["num_hidden_layers"]
         if not self.exits or sorted(set(self.exits)) != self.exits or not 1 <= self.exits[0] <= self.exits[-1] <= depth:
             raise ValueError(f"exits: expected increasing layers, 1 to {depth}, the backbone's depth, got {self.exits}")
         if self.pooling not in ("mean", "first"):
             raise ValueError(f'pooling: expected "mean" or "first", got {self.pooling!r}')
-
-    @property
-    def encoder(self) -> PretrainedConfig:
-        """The backbone's configuration with the layers up to the last exit."""
-        return self.encoder_config(num_hidden_layers=self.exits[-1])
 
 
 @dataclass
@@ -104,8 +99,7 @@ class CascadeTransformer(PreTrainedModel):
     def __init__(self, config: CascadeConfig):
         super().__init__(config)
         config.check()
-        without_pooler = {} if config.backbone["model_type"] == "electra" else {"add_pooling_layer": False}
-        self.encoder = AutoModel.from_config(config.encoder, **without_pooler)
+        self.encoder = config.encoder(config.exits[-1])
         dropout = config.backbone.get("hidden_dropout_prob", 0.1)
         self.exits = nn.ModuleList(Exit(config.hidden_size, dropout, config.pooling) for _ in config.exits)
         self.post_init()
@@ -160,40 +154,62 @@ class CascadeTransformer(PreTrainedModel):
 
     @torch.inference_mode()
     def rank(
-        self, batch: dict[str, Tensor], alpha: Ratios, question_index: Questions = None, batch_tokens: int | None = None
+        self,
+        batch: dict[str, Tensor],
+        alpha: Ratios,
+        question_index: Tensor | Sequence[int] | None = None,
+        batch_tokens: int | None = None,
     ) -> Ranking | list[Ranking]:
         """Rank one question's candidates, or several questions', dropping at each exit: only survivors go on.
 
         batch: the tensors (b, n) that `forward` takes, a row a candidate.  alpha: the share that each exit but the last
-        drops, a number or one for each of them.  question_index: (b,) which question a row belongs to.
-        batch_tokens: as in `rank_by_exits`.  Returns and raises what `rank_by_stages` does.
-        A survivor's score is P(correct); those of dropped candidates are below: see `falling_scores`.
+        drops, a number or one for each of them.
+        question_index: (b,) which question a row belongs to; each question is pruned on its own.
+        batch_tokens: compute rows of like length together, at most so many tokens with their padding, which is on the
+        right; default: all rows at once.
+        Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
+        count the question's own candidates.  A survivor's score is P(correct); those of dropped candidates are below.
+        Raises ValueError for an alpha outside [0, 1), and a score that is no number.
         Source: Cascade Transformer, section 4.3.2.
         """
         batch = {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
-        training = self.training
+        length = batch["attention_mask"].sum(dim=1).cpu().numpy()
+        groups = [(numpy.arange(len(length)), batch)]  # rows that are computed together
+        if batch_tokens:
+            groups = []
+            for rows in by_length(length, batch_tokens):
+                groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in batch.items()}))
+
+        def log_odds(number: int, left: numpy.ndarray) -> numpy.ndarray:
+            """What an exit says of the rows that are left; `groups` keeps their hidden states and no others."""
+            nonlocal groups
+            odds, survivors = numpy.empty(len(length)), []
+            for rows, inputs in groups:
+                stays = numpy.isin(rows, left)
+                if not stays.all():
+                    rows, inputs = rows[stays], {name: values[stays] for name, values in inputs.items()}
+                if not len(rows):
+                    continue
+                real, hidden = inputs["attention_mask"], inputs.get("hidden")
+                if hidden is None:
+                    hidden = self.embed(inputs["input_ids"], inputs.get("token_type_ids"))
+                hidden = self.layers_up_to(number, hidden, real)
+                logits = self.exits[number](hidden, real).double().cpu().numpy()
+                odds[rows] = logits[:, 1] - logits[:, 0]
+                survivors.append((rows, {"hidden": hidden, "attention_mask": real}))
+            groups = survivors
+            if not numpy.isfinite(odds[left]).all():
+                raise ValueError(f"exit {number}: expected a number for each candidate's score")
+            return odds[left]
+
+        index = numpy.zeros(len(length)) if question_index is None else torch.as_tensor(question_index).cpu().numpy()
+        question, training = Questions.anywhere(index).code, self.training
         self.eval()
         try:
-            return rank_by_exits(batch, self._advance, len(self.exits), alpha, question_index, batch_tokens)
+            ranked = rankings(prune(log_odds, len(self.exits), question, alpha), question)
         finally:
             self.train(training)
-
-    def _advance(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[numpy.ndarray, dict[str, Tensor]]:
-        """Log odds at an exit, (m,) float64, and what the next one reads."""
-        hidden, logits = self.stage(number, inputs)
-        wide = logits.double().cpu().numpy()
-        return wide[:, 1] - wide[:, 0], {"hidden": hidden, "attention_mask": inputs["attention_mask"]}
-
-    def stage(self, number: int, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """The hidden states (m, n, d) and logits (m, c) at an exit.
-
-        inputs: `attention_mask` (m, n), and the `hidden` states of the exit before, or what `forward` takes.
-        """
-        real, hidden = inputs["attention_mask"], inputs.get("hidden")
-        if hidden is None:
-            hidden = self.embed(inputs["input_ids"], inputs.get("token_type_ids"))
-        hidden = self.layers_up_to(number, hidden, real)
-        return hidden, self.exits[number](hidden, real)
+        return ranked[0] if question_index is None else ranked
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(b, n) → (b, n, d), what the first layer reads."""

@@ -5,20 +5,13 @@ b pairs · c = 2 classes
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModelForSequenceClassification,
-    PretrainedConfig,
-    PreTrainedModel,
-)
-from transformers.utils import logging as transformers_logging
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 
 from as2lib.data.columns import class_meant
 from as2lib.data.pretrained import folder_of, open_pretrained, read_config
@@ -27,6 +20,7 @@ from as2lib.models import first_token
 from as2lib.models.logits import in_float32
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
+BACKBONES = ("electra", "bert", "roberta", "mpnet")  # families whose encoders other models are made from
 OWN_ATTENTION = ("deberta-v2", "mpnet")  # families with one kind of attention, which adds a bias of its own
 
 
@@ -70,27 +64,6 @@ def load(name: str | Path) -> PreTrainedModel:
     return _open(name, config)
 
 
-@torch.no_grad()
-def one_label(model: PreTrainedModel) -> PreTrainedModel:
-    """A copy of a two-label classifier with one label, z = logit 1 − logit 0, which sentence-transformers opens.
-
-    P(correct) is sigmoid(z), so it ranks the same.
-    Raises ValueError where the model has not two labels, or not one linear layer that gives them.
-    """
-    if model.config.num_labels != CLASSES:
-        raise ValueError(f"expected a model of {CLASSES} labels, got one of {model.config.num_labels}")
-    final = _final_layer(model)
-    config = deepcopy(model.config)
-    config.num_labels = 1
-    weights = model.state_dict()
-    for name in (f"{final}.weight", f"{final}.bias"):
-        if name in weights:
-            weights[name] = weights[name][1:] - weights[name][:1]
-    converted = type(model)(config)
-    converted.load_state_dict(weights)
-    return for_ranking(converted).to(model.device).train(model.training)
-
-
 def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
@@ -113,15 +86,6 @@ def _require_class_one_answers(model: nn.Module) -> None:
         note(f"{said}; label 1 is taken for the correct one")
     if correct == 0:
         raise ValueError(f"{said}: expected label 1 to be the correct one; exchange them and the last layer's two rows")
-
-
-def _final_layer(model: nn.Module) -> str:
-    """The name of the linear layer that gives a classifier's two logits.  Raises ValueError where there is not one."""
-    outputs = [name for name, part in outside(model) if isinstance(part, nn.Linear) and part.out_features == CLASSES]
-    if len(outputs) != 1:
-        expected = f"expected one final linear layer of {CLASSES} labels"
-        raise ValueError(f"{model.config.model_type}: {expected}, got {', '.join(outputs) or 'none'}")
-    return outputs[0]
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
@@ -163,12 +127,22 @@ class BackboneConfig(PretrainedConfig):
         self.hidden_size = self.backbone.get("hidden_size")
         super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
-    def encoder_config(self, **changes: Any) -> PretrainedConfig:
-        """The backbone's configuration with other fields, and this one's kind of attention where it has several."""
-        config = AutoConfig.for_model(**{**self.backbone, **changes})
+    def check(self) -> None:
+        """Raises ValueError where no such model can be made."""
+        if (family := self.backbone["model_type"]) not in BACKBONES:
+            raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
+
+    def part(self, layers: int) -> PretrainedConfig:
+        """The backbone's configuration with so many layers, and this one's kind of attention where it has several."""
+        config = AutoConfig.for_model(**{**self.backbone, "num_hidden_layers": layers, "num_labels": CLASSES})
         if config.model_type not in OWN_ATTENTION:
             config._attn_implementation = self._attn_implementation
         return config
+
+    def encoder(self, layers: int) -> PreTrainedModel:
+        """A new encoder of the backbone's family with so many layers, without a pooler."""
+        config = self.part(layers)
+        return AutoModel.from_config(config, **({} if config.model_type == "electra" else {"add_pooling_layer": False}))
 
 
 def configuration(name: str | Path) -> PretrainedConfig:
@@ -195,15 +169,14 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
 
     Raises ValueError for the first tensor that does not fit.
     """
-    with _quiet():
-        model, report = open_pretrained(
-            AutoModelForSequenceClassification,
-            name,
-            config=config,
-            dtype=torch.float32,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
+    model, report = open_pretrained(
+        AutoModelForSequenceClassification,
+        name,
+        config=config,
+        dtype=torch.float32,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,
+    )
 
     def may_be_new(tensor: str) -> bool:  # of the classifier, and a pooler before it, which an encoder need not have
         part, _, rest = tensor.partition(".")
@@ -230,17 +203,3 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
         tensor = min(report["unexpected_keys"])  # public models have old poolers and buffers, ours none
         raise ValueError(f"{name}: {tensor}: got a tensor that the configuration does not ask for")
     return for_ranking(model)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' table of what does not fit, of which we say one line, and its bar a model."""
-    verbosity, bar = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity(transformers_logging.CRITICAL)
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(verbosity)
-        if bar:
-            transformers_logging.enable_progress_bar()

@@ -11,15 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
-# Families whose classifier reads nothing but the first token, as their classes begin; each class would be an import.
-FAMILIES = {
-    "albert": "Albert",
-    "bert": "Bert",
-    "electra": "Electra",
-    "mpnet": "MPNet",
-    "roberta": "Roberta",
-    "xlm-roberta": "XLMRoberta",
-}
+FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # whose classifier reads that token alone
 
 
 def reading(model: nn.Module) -> nn.Module:
@@ -29,8 +21,8 @@ def reading(model: nn.Module) -> nn.Module:
     A classifier of another kind, and one that is changed already, is left as it is.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
-    plain = type(model).__module__.startswith("transformers.")
-    if plain and type(model).__name__ == f"{FAMILIES.get(family)}ForSequenceClassification":
+    kind = f"{type(model).__module__} {type(model).__name__}"
+    if family in FAMILIES and kind.startswith("transformers.") and kind.endswith("ForSequenceClassification"):
         model.base_model.encoder = reading_encoder(model.base_model.encoder, family)
     return model
 

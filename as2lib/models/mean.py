@@ -11,10 +11,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.models.cross_encoder import BackboneConfig, outside
-from as2lib.models.first_token import FirstTokenLayer, FirstTokenMPNet
 from as2lib.models.logits import in_float32
-
-BACKBONES = ("bert", "electra", "mpnet", "roberta")
 
 
 class MeanConfig(BackboneConfig):
@@ -47,10 +44,8 @@ class MeanForSequenceClassification(PreTrainedModel):
 
     def __init__(self, config: MeanConfig):
         super().__init__(config)
-        if (family := config.backbone["model_type"]) not in BACKBONES:
-            raise ValueError(f"reads: expected one of {', '.join(BACKBONES)} to read the mean of tokens, got {family}")
-        fields = config.encoder_config(num_labels=config.num_labels)
-        self.model = AutoModelForSequenceClassification.from_config(fields)
+        config.check()
+        self.model = AutoModelForSequenceClassification.from_config(config.part(config.num_hidden_layers))
         read_mean(self.model.base_model.encoder)
         in_float32(part for _, part in outside(self.model))
         self.post_init()
@@ -67,22 +62,16 @@ class MeanForSequenceClassification(PreTrainedModel):
         return self.model(input_ids, **inputs)
 
 
-class MeanTokenLayer(FirstTokenLayer):
-    """The last layer of a BERT, ELECTRA or RoBERTa, and the mean over real tokens: (b, n, d) → (b, 1, d)."""
-
-    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
-        attended = self.attention(hidden, attention_mask)[0]
-        return mean_of_real(self.output(self.intermediate(attended), attended), attention_mask)
+def read_mean(encoder: nn.Module) -> nn.Module:
+    """The encoder, whose last hidden state is the mean over real tokens, (b, 1, d): what reads its first reads that."""
+    encoder.layer[-1].register_forward_hook(_mean_of_output, with_kwargs=True)
+    return encoder
 
 
-class MeanTokenMPNet(FirstTokenMPNet):
-    """The last layer of an MPNet, and the mean over real tokens: (b, n, d) → (b, 1, d), in a tuple."""
-
-    def forward(
-        self, hidden: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
-    ) -> tuple[Tensor]:
-        attended = self.attention(hidden, attention_mask, position_bias)[0]
-        return (mean_of_real(self.output(self.intermediate(attended), attended), attention_mask),)
+def _mean_of_output(_: nn.Module, arguments: tuple, named: dict[str, Any], output: Any) -> Any:
+    """Of a layer's output, a tensor, or in a tuple (MPNet's)."""
+    mask = arguments[1] if len(arguments) > 1 else named.get("attention_mask")
+    return (mean_of_real(output[0], mask),) if isinstance(output, tuple) else mean_of_real(output, mask)
 
 
 def mean_of_real(hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
@@ -99,13 +88,6 @@ def mean_of_tokens(hidden: Tensor, attention_mask: Tensor) -> Tensor:
     """(b, n, d) → (b, d).  attention_mask: (b, n), 1 at real tokens."""
     real = attention_mask.unsqueeze(-1).to(hidden.dtype)  # (b, n, 1)
     return (hidden * real).sum(dim=1) / real.sum(dim=1)
-
-
-def read_mean(encoder: nn.Module) -> nn.Module:
-    """The encoder, whose last hidden state is the mean over real tokens, (b, 1, d): what reads its first reads that."""
-    layer = MeanTokenMPNet if encoder.config.model_type == "mpnet" else MeanTokenLayer
-    encoder.layer[-1] = layer(encoder.layer[-1])
-    return encoder
 
 
 AutoConfig.register("mean", MeanConfig, exist_ok=True)

@@ -1,6 +1,7 @@
 """CERBERUS, the multiple-heads student (MHS): one encoder body, k ranking heads; knows no teacher."""
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
-from as2lib.models import cerberus, first_token, mean
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
+from as2lib.models import first_token, mean
+from as2lib.models.cross_encoder import BackboneConfig, build
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
-BACKBONES = ("electra", "bert", "roberta", "mpnet")
-WITH_POOLER = ("bert", "roberta", "mpnet")  # whose encoders come with one unless told otherwise
+UNREAD = ("core_base_model.", "embeddings.position_ids", "embeddings.token_type_ids")  # of released: copies, constants
 
 
 class MHSConfig(BackboneConfig):
@@ -37,19 +37,13 @@ class MHSConfig(BackboneConfig):
         self.num_hidden_layers = self.backbone.get("num_hidden_layers")
 
     def check(self) -> None:
-        family, depth = self.backbone.get("model_type"), self.num_hidden_layers
-        if family not in BACKBONES:
-            raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
-        if not 1 <= self.body < depth:
+        super().check()
+        if not 1 <= self.body < (depth := self.num_hidden_layers):
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
         if self.reads not in ("first", "mean"):
             raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
-
-    def part(self, layers: range) -> PretrainedConfig:
-        """The backbone's configuration with some of its layers, counted from 0."""
-        return self.encoder_config(num_hidden_layers=len(layers), num_labels=CLASSES)
 
 
 @dataclass
@@ -97,10 +91,8 @@ class MHSForSequenceClassification(PreTrainedModel):
     def __init__(self, config: MHSConfig):
         super().__init__(config)
         config.check()
-        body = config.part(range(config.body))
-        without_pooler = {"add_pooling_layer": False} if body.model_type in WITH_POOLER else {}
-        self.body = AutoModel.from_config(body, **without_pooler)
-        head = config.part(range(config.body, config.num_hidden_layers))
+        self.body = config.encoder(config.body)
+        head = config.part(config.num_hidden_layers - config.body)
         self.heads = nn.ModuleList(RankingHead(head, config.reads) for _ in range(config.heads))
         self.post_init()
 
@@ -149,19 +141,16 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
+        Its names: `embeddings.*`, `embeddings_project.*`, `cerberus_shared_encoder.layer.N.*`,
+        `cerberus_heads.I.layer.J.*`, `cerberus_heads.I.classifier.{dense,out_proj}.*`, and a copy, `core_base_model.*`.
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
         body, heads: the student's shape; None: as the file has it.
-        Raises ValueError that names the file, and the first tensor that is missing, unexpected or of another shape.
+        Raises what torch does for a file of anything but tensors, and for tensors that do not fit.
         """
-        weights = cerberus.read(state_dict_file)
-        file_body, file_heads = cerberus.shape(weights)
-        student = cls(MHSConfig(backbone_config, body or file_body, heads or file_heads))
-        expected = {name: tuple(value.shape) for name, value in student.state_dict().items()}
-        shapes = {name: tuple(value.shape) for name, value in weights.items()}
-        if different := sorted(expected.items() ^ shapes.items()):
-            name = different[0][0]
-            shape = f"expected the shape {expected.get(name)}, got {shapes.get(name)}"
-            raise ValueError(f"{state_dict_file}: {name}: {shape}")
+        released = torch.load(state_dict_file, map_location="cpu", weights_only=True)
+        weights = {_own_name(name): value for name, value in released.items() if not name.startswith(UNREAD)}
+        body = body or _count(r"body\.encoder\.layer\.(\d+)\.", weights)
+        student = cls(MHSConfig(backbone_config, body, heads or _count(r"heads\.(\d+)\.", weights)))
         student.load_state_dict(weights)
         return student.eval()
 
@@ -210,6 +199,18 @@ def _layers(module: nn.Module, layers: range) -> dict[str, Tensor]:
             name = f"{prefix}{int(index) - layers.start}.{rest}"
         weights[name] = value
     return weights
+
+
+def _own_name(name: str) -> str:
+    """What the student calls a tensor of a released state dict."""
+    name = re.sub(r"^cerberus_heads\.(\d+)\.layer\.", r"heads.\1.encoder.layer.", name)
+    name = name.replace("cerberus_heads.", "heads.").replace("cerberus_shared_encoder.", "body.encoder.")
+    return name if name.startswith(("heads.", "body.")) else f"body.{name}"
+
+
+def _count(pattern: str, weights: dict[str, Tensor]) -> int:
+    """How many numbers a pattern finds in the names of tensors."""
+    return len({match[1] for name in weights if (match := re.match(pattern, name))})
 
 
 @torch.no_grad()

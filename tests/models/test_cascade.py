@@ -47,7 +47,6 @@ def test_only_the_survivors_enter_the_next_layers_and_dropout_is_off():
     for number, layer in enumerate(model.encoder.encoder.layer):
         layer.register_forward_hook(lambda _, inputs, output, number=number: rows.update({number: len(inputs[0])}))
     ranking = model.rank(batch(13), [0.5, 0.0, 0.25])
-    assert ranking.survivors == (13, 7, 7, 6)
     assert rows == {0: 13, 1: 7, 2: 7, 3: 7, 4: 6}
     assert torch.equal(model.rank(batch(13), [0.5, 0.0, 0.25]).scores, ranking.scores)
     assert model.training
@@ -91,7 +90,7 @@ def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidate
     every = exit_scores(MODEL, inputs)
     replayed = replay([0] * candidates, [0] * candidates, every.numpy(), alpha)
     assert replayed.position[ranking.order.numpy()].tolist() == list(range(candidates))
-    kept = ranking.order[: ranking.survivors[-1]]
+    kept = ranking.stages == 3
     torch.testing.assert_close(ranking.scores[kept], every[kept, -1], atol=1e-6, rtol=0)
     stage_scores = every[torch.arange(candidates), ranking.stages]
     torch.testing.assert_close(ranking.stage_scores, stage_scores, atol=1e-6, rtol=0)
@@ -113,7 +112,7 @@ def test_questions_in_one_batch_rank_as_one_at_a_time_however_their_rows_are_gro
     for name, ranking in zip((7, 3, 9), rankings, strict=True):
         alone = model.rank({key: values[question == name] for key, values in inputs.items()}, 0.4)
         assert torch.equal(ranking.order, alone.order)
-        assert ranking.survivors == alone.survivors
+        assert torch.equal(ranking.stages, alone.stages)
         torch.testing.assert_close(ranking.scores, alone.scores, atol=1e-6, rtol=0)
 
 

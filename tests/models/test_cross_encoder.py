@@ -9,11 +9,9 @@ from as2lib import models
 from as2lib.data.sets import note
 from as2lib.models import cross_encoder
 from as2lib.models.logits import two_class_logits
-from tests.encoders import FAMILIES, batch, classifier
 
 FIELDS = {"model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3}
 FIELDS |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 32}
-DISTILBERT = {"model_type": "distilbert", "vocab_size": 40, "dim": 16, "n_layers": 3, "n_heads": 2, "hidden_dim": 24}
 IDS = torch.arange(5, 25).reshape(2, 10)
 
 
@@ -86,21 +84,6 @@ def test_under_bf16_the_classifier_computes_in_float32_and_its_tensors_keep_thei
     assert model.state_dict().keys() == plain.state_dict().keys()
     parts = list(model.modules())
     assert list(cross_encoder.for_ranking(model).modules()) == parts  # a second time changes nothing
-
-
-@pytest.mark.parametrize("family", [*FAMILIES, "distilbert"])
-def test_a_classifier_of_one_label_ranks_as_that_of_two(family, tmp_path):
-    model = classifier(family) if family in FAMILIES else cross_encoder.build(DISTILBERT)
-    two, inputs = model.eval(), batch() if family in FAMILIES else {"input_ids": IDS}
-    one = cross_encoder.one_label(two)
-    with torch.no_grad():
-        expected = two(**inputs).logits
-        z = expected[:, 1] - expected[:, 0]
-        torch.testing.assert_close(one(**inputs).logits[:, 0], z, atol=1e-5, rtol=0)
-        again = AutoModelForSequenceClassification.from_pretrained(saved(one, tmp_path)).eval()
-        torch.testing.assert_close(again(**inputs).logits[:, 0], z, atol=1e-5, rtol=0)
-    assert again.config.num_labels == 1
-    assert two.config.num_labels == 2
 
 
 def test_a_saved_model_comes_back_is_cut_to_its_first_layers_and_one_label_keeps_its_head(tmp_path, capsys):

@@ -4,7 +4,8 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib import models
 from as2lib.models import cross_encoder
-from as2lib.models.mean import BACKBONES, MeanForSequenceClassification, mean_of_real
+from as2lib.models.cross_encoder import BACKBONES
+from as2lib.models.mean import MeanForSequenceClassification, mean_of_real
 from tests.encoders import batch, classifier
 
 

@@ -3,10 +3,11 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from as2lib.models import cross_encoder, mean
-from as2lib.models.mhs import BACKBONES, MHSConfig, MHSForSequenceClassification
+from as2lib.models.cross_encoder import BACKBONES
+from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
 from tests.encoders import batch, classifier
 
-MEANS = [f"mean of {family}" for family in mean.BACKBONES]
+MEANS = [f"mean of {family}" for family in BACKBONES]
 
 
 def backbone(family="electra", **changes):

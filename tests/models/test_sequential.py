@@ -3,29 +3,31 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logit
 
 from as2lib.metrics import cost, pruning
+from as2lib.metrics.questions import Questions
 from as2lib.metrics.replay import replay
-from as2lib.models.sequential import rank_by_stages
+from as2lib.models.sequential import rankings
 
 
 def ranked(columns, alpha, question=None):
-    """The ranking by stages that each read a column of scores."""
-    columns = [numpy.array(scores) for scores in columns.values()]
-    return rank_by_stages(lambda stage, rows: columns[stage][rows], len(columns), len(columns[0]), alpha, question)
+    """The rankings by stages that each read a column of log odds."""
+    question = Questions.anywhere(question or [0] * len(columns[0])).code
+    columns = numpy.array(columns, dtype=float)
+    return rankings(pruning.prune(lambda stage, rows: columns[stage][rows], len(columns), question, alpha), question)
 
 
 def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dropped_earlier():
-    scores = {"cheap": [0.9, 0.1, 0.5, 0.7, 0.3], "dear": [0.2, 0.99, 0.8, 0.6, 0.95]}
-    ranking = ranked(scores, 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
+    cheap, dear = [0.9, 0.1, 0.5, 0.7, 0.3], [0.2, 0.99, 0.8, 0.6, 0.95]
+    [ranking] = ranked([cheap, dear], 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
     assert ranking.order.tolist() == [2, 3, 0, 4, 1]
-    assert ranking.stage_scores.tolist() == [0.2, 0.1, 0.8, 0.6, 0.3]
+    assert logit(ranking.stage_scores).tolist() == pytest.approx([0.2, 0.1, 0.8, 0.6, 0.3])
     assert ranking.stages.tolist() == [1, 0, 1, 1, 0]
     # 0.2 is the lowest that was kept: 0.3 and 0.1, which fell before, go 0.1 down together, and the gap
-    assert ranking.scores.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
-    assert ranking.survivors == (5, 3)
-    scores = {"a": [4, 3, 2, 1], "b": [1, 2, 9, 9], "c": [5, 5, 5, 5]}
-    assert ranked(scores, [0.25, 0.4]).order.tolist() == [1, 2, 0, 3]
+    assert ranking.log_odds.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
+    [ranking] = ranked([[4, 3, 2, 1], [1, 2, 9, 9], [5, 5, 5, 5]], [0.25, 0.4])
+    assert ranking.order.tolist() == [1, 2, 0, 3]
 
 
 def test_the_floor_is_of_the_product_as_written():
@@ -37,24 +39,11 @@ def test_the_floor_is_of_the_product_as_written():
 def test_equal_logits_are_equal_probabilities_wherever_they_stand_and_none_rises(size):
     draw = numpy.random.default_rng(size)
     for _ in range(50):
-        logit = draw.normal()
-        equal = rank_by_stages(lambda _, rows, at=logit: torch.full((len(rows),), at).double(), 1, size, 0.0)
-        assert len(set(equal.as_probabilities().scores.tolist())) == 1
-        near = torch.from_numpy(logit + numpy.spacing(logit) * draw.integers(0, 4, size))
-        ranking = rank_by_stages(lambda _, rows, near=near: near[rows], 1, size, 0.0).as_probabilities()
-        assert (ranking.scores[ranking.order].diff() <= 0).all()
-
-
-def test_each_scorer_is_called_once_with_what_is_left():
-    seen, lengths = [], numpy.array([1, 3, 2, 4])
-
-    def score(_, rows):
-        seen.append(rows.tolist())
-        return lengths[rows]
-
-    ranking = rank_by_stages(score, 2, 4, 0.5)
-    assert seen == [[0, 1, 2, 3], [1, 3]]
-    assert ranking.order.tolist() == [3, 1, 2, 0]
+        odds = draw.normal()
+        [equal] = ranked([[odds] * size], 0.0)
+        assert len(set(equal.scores.tolist())) == 1
+        [near] = ranked([odds + numpy.spacing(odds) * draw.integers(0, 4, size)], 0.0)
+        assert (near.scores[near.order].diff() <= 0).all()
 
 
 @settings(max_examples=100)
@@ -63,15 +52,15 @@ def test_order_is_that_of_the_replay_of_stored_scores(data):
     stages = data.draw(st.integers(1, 4))
     question = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=25))
     values = st.lists(st.integers(0, 3), min_size=len(question), max_size=len(question))  # many ties
-    columns = {str(i): data.draw(values) for i in range(stages)}
+    columns = [data.draw(values) for _ in range(stages)]
     alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
-    rankings = ranked(columns, alpha, question)
-    replayed = replay(question, numpy.zeros(len(question)), numpy.array(list(columns.values())).T, alpha)
-    for name, ranking in zip(dict.fromkeys(question), rankings, strict=True):
+    replayed = replay(question, numpy.zeros(len(question)), numpy.array(columns).T, alpha)
+    for name, ranking in zip(dict.fromkeys(question), ranked(columns, alpha, question), strict=True):
         own = [row for row, other in enumerate(question) if other == name]
         assert replayed.position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
-        assert ranking.survivors == tuple(int((replayed.last[own] >= stage).sum()) for stage in range(stages))
-        assert ranking.survivors == tuple(cost.survivors(stages, alpha, len(own)))
+        assert ranking.stages.tolist() == replayed.last[own].tolist()
+        reached = [int((ranking.stages >= stage).sum()) for stage in range(stages)]
+        assert reached == cost.survivors(stages, alpha, len(own))
         falling, by_stage = ranking.scores[ranking.order], ranking.stages[ranking.order]
         assert (falling.diff() <= 0).all()
         assert (falling.diff()[by_stage.diff() < 0] < 0).all()  # a dropped candidate is below every kept one
