@@ -186,15 +186,25 @@ def train(
         set_seed(seed)  # dropout and batches come from it, and new weights
         model = cross_encoder.for_ranking(model).to(device)
         encoder = paired(model, encoder)
-        unit = unit or _learns(model, loss)
+        config = getattr(model, "config", None)
+        if unit is None:
+            unit = objectives.named(loss).unit
+            if config is not None and (unit == "question" or hasattr(config, "probabilities")):
+                config.probabilities = unit == "pair"  # else a score only orders the candidates of a question
         objective = objectives.objective(loss, alpha, tau, settings)
         logits = [teacher_logits(teacher, pairs, precision, device, bars) for teacher in teachers]
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
-        batches = _batches(examples, batch_size, batch_tokens, seed)
+        batch_size = batch_size or (None if batch_tokens else BATCH_SIZE)
+        if question is None or encoder.unit == "question":
+            batches = Batches(examples.length, batch_size, seed, batch_tokens)
+        elif batch_tokens:
+            raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
+        else:
+            batches = QuestionBatches(question, examples.labels, examples.length, batch_size, seed)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or -(-steps // 10)
-        exits = len(getattr(getattr(model, "config", None), "exits", ()))
+        exits = len(getattr(config, "exits", ()))
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True)
         state, path = Progress(), None
         if folder is not None:
@@ -297,24 +307,6 @@ def _that_tells(dev: Source | None) -> Dataset | None:
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None
-
-
-def _learns(model: nn.Module, loss: str | Callable[..., Any]) -> str:
-    """What a loss reads, a pair or a question; the model's configuration says whether its scores are probabilities."""
-    unit, config = objectives.named(loss).unit, getattr(model, "config", None)
-    if config is not None and (unit == "question" or hasattr(config, "probabilities")):
-        config.probabilities = unit == "pair"  # else a score only orders the candidates of a question
-    return unit
-
-
-def _batches(examples: Examples, size: int | None, tokens: int | None, seed: int) -> Batches:
-    """Batches of pairs, or of whole questions, whether these are items of the encoder or several of them."""
-    size = size or (None if tokens else BATCH_SIZE)
-    if examples.question is None or examples.encoder.unit == "question":
-        return Batches(examples.length, size, seed, tokens)
-    if tokens:
-        raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {tokens}")
-    return QuestionBatches(examples.question, examples.labels, examples.length, size, seed)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # b pairs in a batch · q questions · n candidates of the longest list · k teachers, or heads · c = 2 classes
 Targets = Mapping[str, "Tensor"]
 Objective = Callable[[Any, Targets, int], NamedTuple]
-LARGEST = 1e18  # logit: its square is finite
 NONE, ONE, SEVERAL = "no teacher", "one teacher", "one teacher or more"
 
 
@@ -25,7 +24,7 @@ class Loss:
     """A loss that a fit can ask for by its name.
 
     function: its module in `as2lib.losses` and its name there; or one's own.
-    reads: its arguments, properties of `Batch`.  teachers: from how many it learns.
+    reads: its arguments, as `arguments.ARGUMENTS` names them.  teachers: from how many it learns.
     balanced: whether alpha, the labels' weight, and tau balance labels and teachers.  fixed: its other arguments.
     """
 
@@ -77,89 +76,6 @@ LOSSES = {
 }
 
 
-@dataclass(frozen=True)
-class Batch:
-    """What losses read: a model's output, a batch's targets (see `objective`), and the step.
-
-    Scores are log odds; `probability`, `of_heads` and `of_teachers` are P(correct).
-    """
-
-    output: Any
-    targets: Targets
-    step: int
-
-    @property
-    def logits(self) -> "Tensor":  # (b, c)
-        from as2lib.models.logits import logits_of
-
-        return logits_of(self.output)
-
-    @property
-    def heads(self) -> "Tensor":  # (b, k, c)
-        from as2lib.models.logits import part_of
-
-        if (heads := part_of(self.output, "head_logits")) is None:
-            raise ValueError("expected a model with heads (MHSForSequenceClassification), got one without head_logits")
-        return heads
-
-    @property
-    def labels(self) -> "Tensor":  # (b,)
-        return self.targets["labels"]
-
-    @property
-    def teachers(self) -> "Tensor":  # (b, k, c)
-        return self.targets["teacher_logits"]
-
-    @property
-    def first_teacher(self) -> "Tensor":  # (b, c)
-        return self.teachers[:, 0]
-
-    @property
-    def teacher_in_turn(self) -> "Tensor":  # (b, c)
-        from as2lib.losses.multi_teacher import round_robin
-
-        return round_robin(self.step, self.teachers)
-
-    @property
-    def scores(self) -> "Tensor":  # (b,)
-        return margin(self.logits)
-
-    @property
-    def probability(self) -> "Tensor":  # (b,)
-        return self.scores.sigmoid()
-
-    @property
-    def of_heads(self) -> "Tensor":  # (b, k)
-        return margin(self.heads).sigmoid()
-
-    @property
-    def of_teachers(self) -> "Tensor":  # (b, k)
-        return margin(self.teachers).sigmoid()
-
-    # ---- a row a question, (q, n)
-
-    @property
-    def scores_by_question(self) -> "Tensor":
-        return self._by_question(self.scores)[0]
-
-    @property
-    def labels_by_question(self) -> "Tensor":
-        return self._by_question(self.labels)[0]
-
-    @property
-    def mask_by_question(self) -> "Tensor":  # true at candidates
-        return self._by_question(self.labels)[1]
-
-    @property
-    def teachers_by_question(self) -> "Tensor":  # of several teachers their mean log odds
-        return self._by_question(margin(self.teachers).mean(dim=1))[0]
-
-    def _by_question(self, values: "Tensor") -> "tuple[Tensor, Tensor]":
-        from as2lib.models.rank_rnn import by_question
-
-        return by_question(values, self.targets["candidates"])
-
-
 class Total(NamedTuple):
     total: "Tensor"
 
@@ -176,6 +92,8 @@ def objective(
     targets: `labels` (b,), `teacher_logits` (b, k, c) where there are teachers, `candidates` (q,): how many pairs of
         each question are in the batch, one after the other.  step: counted from 0.
     """
+    from as2lib.fit.arguments import ARGUMENTS, Batch
+
     which = named(loss)
     function = which.function
     if isinstance(function, str):
@@ -186,7 +104,7 @@ def objective(
 
     def of_batch(output: Any, targets: Targets, step: int) -> NamedTuple:
         batch = Batch(output, targets, step)
-        result = function(*(getattr(batch, name) for name in which.reads.split()), **given)
+        result = function(*(ARGUMENTS[name](batch) for name in which.reads.split()), **given)
         return result if isinstance(result, tuple) else Total(result)
 
     return of_batch
@@ -245,9 +163,3 @@ def check_labels(loss: str | Callable[..., Any], labels: Sequence[int] | None) -
     if named(loss).labels and (labels is None or len(set(labels)) == 1):
         labels = "none" if labels is None else f"the label {labels[0]} alone"
         raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
-
-
-def margin(logits: "Tensor") -> "Tensor":
-    """The log odds of class 1, in float32; finite where a logit is not, whose square is finite too."""
-    wide = logits.float().clamp(-LARGEST, LARGEST)
-    return wide[..., 1] - wide[..., 0]

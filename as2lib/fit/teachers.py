@@ -4,7 +4,7 @@ m pairs · c = 2 classes
 """
 
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy
 import torch
@@ -17,15 +17,7 @@ from as2lib.models.cross_encoder import for_ranking
 from as2lib.precision import computing_on
 from as2lib.score import score
 
-
-class Encoded(Protocol):
-    """What has a model and its encoder: a `Fit`, a `Ranker`."""
-
-    model: nn.Module
-    encoder: Any
-
-
-Teacher: TypeAlias = str | Path | numpy.ndarray | Encoded
+Teacher: TypeAlias = str | Path | numpy.ndarray | Any  # what has a model and its encoder: a Fit, a Ranker
 
 
 def teacher_logits(
