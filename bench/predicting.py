@@ -1,8 +1,9 @@
-"""`Ranker.predict` against `CrossEncoder.predict` with its defaults: WikiQA's test pairs, MiniLM-L6, from texts."""
+"""`Ranker.predict` against `CrossEncoder.predict` at the same precision: WikiQA's test pairs, MiniLM-L6, from texts."""
 
 from functools import partial
 
 import numpy
+import torch
 
 from as2lib.ranker import Ranker
 from as2lib.score import probability
@@ -19,9 +20,11 @@ def main(full: bool = False, pairs: int = PAIRS, rounds: int = ROUNDS) -> dict[s
     count = len(table) if full else min(pairs, len(table))
     texts = list(zip(table["question"][:count], table["answer"][:count], strict=True))
     with wikiqa.classifier_folder() as folder:
-        theirs = package.CrossEncoder(str(folder), device=DEVICE)
-        systems = {"slow": lambda texts: probability(theirs.predict(texts))}
+        systems = {}
         for precision in PRECISIONS:
+            dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+            theirs = package.CrossEncoder(str(folder), device=DEVICE, model_kwargs={"dtype": dtype})
+            systems[f"theirs, {precision}"] = lambda texts, theirs=theirs: probability(theirs.predict(texts))
             systems[precision] = Ranker.load(folder, device=DEVICE, precision=precision).predict
         scores = {name: system(texts[:64]) for name, system in systems.items()}  # a warm-up
 
@@ -31,10 +34,10 @@ def main(full: bool = False, pairs: int = PAIRS, rounds: int = ROUNDS) -> dict[s
         turns = measure({name: partial(keep, name) for name in systems}, rounds, warmup=False)
     rows = {}
     for precision in PRECISIONS:
-        gap = float(numpy.abs(scores["slow"] - scores[precision]).max())
+        gap = float(numpy.abs(scores["theirs, float32"] - scores[precision]).max())
         assert gap < 1e-5 or (precision, DEVICE) != ("float32", "cpu"), f"scores differ by {gap}"
-        row = compared(turns["slow"], turns[precision])
+        row = compared(turns[f"theirs, {precision}"], turns[precision])
         row |= {"precision": precision, "pairs": count, "largest difference": gap}
-        row["against"] = f"sentence-transformers {package.__version__}, float32"
+        row["against"] = f"sentence-transformers {package.__version__}, {precision}"
         rows[precision if full else f"{precision}, {count} pairs"] = row
     return rows

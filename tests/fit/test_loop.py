@@ -9,7 +9,7 @@ from as2lib.data import sets
 from as2lib.data.pairs import load_pairs
 from as2lib.fit import loop, train
 from as2lib.metrics.ranking import summary
-from as2lib.score import score
+from as2lib.score import log_odds, score
 from tests.fit import tiny
 from tests.marks import BF16, needs_bf16
 
@@ -44,10 +44,16 @@ def test_the_kept_weights_are_those_of_the_best_dev_map_and_the_last_ones_are_th
 
 
 @pytest.mark.parametrize("precision", ["float32", BF16])
-def test_the_dev_map_of_the_fit_is_that_of_scoring_later(precision):
-    result = fit(precision=precision)
-    scores = score(result.model, DEV, ENCODER, precision).score
-    assert summary(DEV["question_id"][:], DEV["label"][:], scores, "mixed")["MAP"] == result.facts["dev_MAP"]
+def test_the_dev_map_of_the_fit_is_that_of_ranking_later_also_where_probabilities_tie(precision):
+    model = tiny.classifier()
+    with torch.no_grad():
+        model.classifier.out_proj.weight *= 1000
+    scores = score((result := fit(model, precision=precision)).model, DEV, ENCODER, precision)
+    of_odds, of_probabilities = (
+        summary(DEV["question_id"][:], DEV["label"][:], values, "mixed")["MAP"]
+        for values in (log_odds(scores.logits), scores.score)
+    )
+    assert result.facts["dev_MAP"] == of_odds > of_probabilities
 
 
 def test_a_fit_ends_after_as_many_evaluations_without_a_better_one_as_patience_says():
