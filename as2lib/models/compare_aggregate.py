@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
-from transformers.modeling_outputs import SequenceClassifierOutput
 
-from as2lib.models.cosinet import CosinetConfig, WordPairModel
+from as2lib.models.cosinet import CosinetConfig, Texts, WordPairModel
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -46,18 +45,11 @@ class CompareAggregate(WordPairModel):
         self.add_ranking(len(sizes) * f, 2 * f)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        labels: Tensor | None = None,
-    ) -> SequenceClassifierOutput:
-        """As `Cosinet.forward`."""
+    def read(self, questions: Texts, candidates: Texts, asks: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Cosinet.read`."""
+        question_words, question_lengths = questions
+        candidate_words, candidate_lengths = candidates
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
-        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
         with torch.autocast(rows.device.type, enabled=False):  # little work, in a size of its own for each batch
             vectors = unit_variance(self.lookup(distinct))
             projected = torch.sigmoid(self.gate(vectors)) * torch.tanh(self.content(vectors))  # distinct words, f
@@ -70,8 +62,7 @@ class CompareAggregate(WordPairModel):
             of_question, of_candidate = attend(question, question_mask, candidate, candidate_mask)
             question, candidate = question * of_question, candidate * of_candidate
         question = convolve(self.question, question[question_mask], question_lengths)  # (b, 5 f)
-        candidate = convolve(self.candidate, candidate[candidate_mask], candidate_lengths)
-        return self.score_pairs(question, candidate, candidates, labels)
+        return question, convolve(self.candidate, candidate[candidate_mask], candidate_lengths)
 
 
 def unit_variance(vectors: Tensor) -> Tensor:

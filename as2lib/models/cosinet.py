@@ -4,7 +4,7 @@ b pairs · q questions · Q, N words of the questions and of the candidates · m
 d dimensions of a vector · f filters
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import torch
@@ -17,6 +17,8 @@ from as2lib.data.vectors import unknown_vector
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.rank_rnn import RankRNN, by_question
 from as2lib.models.word_convolution import WordConvolution
+
+Texts: TypeAlias = tuple[Tensor, Tensor]  # the numbers of their words, one text after the other, and their lengths
 
 
 class CosinetConfig(PretrainedConfig):
@@ -89,14 +91,25 @@ class WordPairModel(PreTrainedModel):
             vectors[row] = torch.from_numpy(vector).to(vectors)
         return vectors
 
-    def score_pairs(
-        self, question: Tensor, candidate: Tensor, candidates: Tensor, labels: Tensor | None = None
+    def forward(
+        self,
+        question_words: Tensor,
+        question_lengths: Tensor,
+        candidate_words: Tensor,
+        candidate_lengths: Tensor,
+        candidates: Tensor,
+        labels: Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """question, candidate: (b, w), a pair's two vectors.  candidates: (q,).
+        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.
 
+        question_words: (Q,).  question_lengths: (q,).  candidate_words: (N,).  candidate_lengths: (b,).
+        candidates: (q,), how many each question has.  labels: (b,) int64, 0 or 1.
         Returns logits (b, 2), of which the first is 0, and a loss where labels are given: the point-wise binary
         cross-entropy.  Source: Cosinet, section 4.1.2 and 4.2.
         """
+        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
+        questions, texts = (question_words, question_lengths), (candidate_words, candidate_lengths)
+        question, candidate = self.read(questions, texts, asks)  # (b, w)
         pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
         if self.rank is not None:
             pairs = self.rank(pairs, candidates)
@@ -122,25 +135,14 @@ class Cosinet(WordPairModel):
         self.add_ranking(config.hidden, config.hidden)
         self.post_init()
 
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        labels: Tensor | None = None,
-    ) -> SequenceClassifierOutput:
-        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.
-
-        question_words: (Q,).  question_lengths: (q,).  candidate_words: (N,).  candidate_lengths: (b,).
-        candidates: (q,), how many each question has.  labels: (b,) int64, 0 or 1.
-        """
+    def read(self, questions: Texts, candidates: Texts, asks: Tensor) -> tuple[Tensor, Tensor]:
+        """The two vectors of each pair, (b, f).  asks: (b,), the number of its question."""
+        question_words, question_lengths = questions
+        candidate_words, candidate_lengths = candidates
         question_ids, question_rows = question_words.unique(return_inverse=True)
         candidate_ids, candidate_rows = candidate_words.unique(return_inverse=True)
         question_table, candidate_table = self.lookup(question_ids), self.lookup(candidate_ids)  # distinct words, d
-        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
-        with torch.no_grad(), torch.autocast(candidates.device.type, enabled=False):
+        with torch.no_grad(), torch.autocast(asks.device.type, enabled=False):
             cosines = functional.normalize(candidate_table) @ functional.normalize(question_table).T
             padded_questions, question_mask = by_question(question_rows, question_lengths)  # (q, m)
             padded_candidates, candidate_mask = by_question(candidate_rows, candidate_lengths)  # (b, n)
@@ -149,8 +151,7 @@ class Cosinet(WordPairModel):
             if not self.config.related:
                 of_question, of_candidate = torch.zeros_like(of_question), torch.zeros_like(of_candidate)
         question = self.question(question_table, question_rows, question_lengths, asks, of_question)  # (b, f)
-        candidate = self.candidate(candidate_table, candidate_rows, candidate_lengths, None, of_candidate)
-        return self.score_pairs(question, candidate, candidates, labels)
+        return question, self.candidate(candidate_table, candidate_rows, candidate_lengths, None, of_candidate)
 
 
 def relatedness(cosines: Tensor, question_mask: Tensor, candidate_mask: Tensor) -> tuple[Tensor, Tensor]:

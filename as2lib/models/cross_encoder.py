@@ -3,7 +3,6 @@
 b pairs · c = 2 classes
 """
 
-import json
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -32,7 +31,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     `AutoModelForSequenceClassification` knows.  layers: keep only the first layers of the pretrained encoder.
     A model with one label, z, starts with the logits (0, z); of more than two the last layer starts anew, which a line
     says.
-    Raises ValueError as `load`, but for a classifier that is missing or of another shape.
+    Raises ValueError as `models.load`, but for a classifier that is missing or of another shape.
     """
     if isinstance(name_or_config, dict):
         name_or_config = AutoConfig.for_model(**name_or_config)
@@ -43,25 +42,7 @@ def build(name_or_config: str | Path | dict[str, Any] | PretrainedConfig, layers
     config = configuration(name_or_config)
     if layers is not None:
         config.num_hidden_layers = layers
-    return _open(name_or_config, config, start=True)
-
-
-def load(name: str | Path) -> PreTrainedModel:
-    """A classifier of one or two labels, or a model that transformers was told of (`models.load`), in float32.
-
-    name: a folder that `save_pretrained` left, or a hub name.
-    Raises ValueError that names the folder and the first tensor that is missing or of another shape; and where a model
-    has more than two labels, or a saved prompt.
-    """
-    config = _with_labels(name)
-    prompts = folder_of(name) / "config_sentence_transformers.json"
-    if prompts.exists() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
-        raise ValueError(
-            f"{name}: expected no saved prompt, got one; remove {prompts.name}, and put it in front yourself"
-        )
-    if config.num_labels > CLASSES:
-        raise ValueError(f"{name}: expected a model of 1 or {CLASSES} labels, got one of {config.num_labels}")
-    return _open(name, config)
+    return open_model(name_or_config, config, start=True)
 
 
 def for_ranking(model: nn.Module) -> nn.Module:
@@ -145,15 +126,8 @@ class BackboneConfig(PretrainedConfig):
         return AutoModel.from_config(config, **({} if config.model_type == "electra" else {"add_pooling_layer": False}))
 
 
-def configuration(name: str | Path) -> PretrainedConfig:
-    """The configuration of a hub name or a folder, with two classes."""
-    config = _with_labels(name)
-    config.num_labels = CLASSES
-    return config
-
-
-def _with_labels(name: str | Path) -> PretrainedConfig:
-    """The configuration of a hub name or a folder, with the labels that its file names."""
+def configuration(name: str | Path, classes: int | None = CLASSES) -> PretrainedConfig:
+    """The configuration of a hub name or a folder, with the labels that its file names, or so many classes."""
     config = open_pretrained(AutoConfig, name)
     fields = read_config(folder_of(name))
     if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
@@ -161,10 +135,12 @@ def _with_labels(name: str | Path) -> PretrainedConfig:
         config.label2id = dict(fields["label2id"])
     elif not {"id2label", "num_labels"} & fields.keys():  # two plain labels are not saved, whatever the family's number
         config.num_labels = CLASSES
+    if classes is not None:
+        config.num_labels = classes
     return config
 
 
-def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> PreTrainedModel:
+def open_model(name: str | Path, config: PretrainedConfig, start: bool = False) -> PreTrainedModel:
     """The model in float32, ready to rank.  start: of a fit, for which a classifier may be new.
 
     Raises ValueError for the first tensor that does not fit.
@@ -186,7 +162,7 @@ def _open(name: str | Path, config: PretrainedConfig, start: bool = False) -> Pr
     kept = {tensor for tensor, there in replaced.items() if may_be_new(tensor) and there[0] == 1}
     if kept:
         config.num_labels = 1
-        weights = _open(name, config).state_dict()
+        weights = open_model(name, config).state_dict()
         config.num_labels = CLASSES
         for tensor in kept:
             z = weights[tensor]

@@ -119,14 +119,15 @@ class MHSForSequenceClassification(PreTrainedModel):
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model
         student = cls(MHSConfig(backbone.config, body, heads, combine, reads))
-        weights = _layers(backbone.base_model, range(body))
+        weights = backbone.base_model.state_dict()
+        weights |= {f"classifier.{name}": value for name, value in backbone.classifier.state_dict().items()}
         student.body.load_state_dict({name: weights[name] for name in student.body.state_dict()})
-        whole_head = nn.Module()
-        whole_head.encoder, whole_head.classifier = backbone.base_model.encoder, backbone.classifier
-        whole_head.pooler = getattr(backbone.base_model, "pooler", None)
-        weights = _layers(whole_head, range(body, student.config.num_hidden_layers))
+
+        def in_backbone(name: str) -> str:  # whose layers are counted from the body's first
+            return re.sub(r"(?<=^encoder\.layer\.)\d+", lambda match: str(body + int(match[0])), name)
+
         for head in student.heads:
-            head.load_state_dict(weights)
+            head.load_state_dict({name: weights[in_backbone(name)] for name in head.state_dict()})
         if perturb:
             _perturb(student.heads, perturb, seed)
         return student.train(backbone.training)
@@ -186,19 +187,6 @@ def combine(head_logits: Tensor, how: str) -> Tensor:
         return head_logits.mean(dim=1)
     k = head_logits.shape[1]
     return torch.logsumexp(head_logits.log_softmax(dim=-1), dim=1) - math.log(k)
-
-
-def _layers(module: nn.Module, layers: range) -> dict[str, Tensor]:
-    """A module's weights, of whose encoder's layers only `layers` are kept and counted from 0."""
-    weights, prefix = {}, "encoder.layer."
-    for name, value in module.state_dict().items():
-        if name.startswith(prefix):
-            index, rest = name.removeprefix(prefix).split(".", 1)
-            if int(index) not in layers:
-                continue
-            name = f"{prefix}{int(index) - layers.start}.{rest}"
-        weights[name] = value
-    return weights
 
 
 def _own_name(name: str) -> str:

@@ -62,16 +62,6 @@ def test_a_fit_ends_after_as_many_evaluations_without_a_better_one_as_patience_s
     assert result.facts["best_step"] == 2
 
 
-def test_one_head_and_one_teacher_learn_what_distillation_teaches():
-    """One head over one body is the encoder itself: the same losses, step by step, but for rounding."""
-    teachers = tiny.logits(PAIRS)
-    headed = fit(tiny.student(heads=1), "per_head", teachers)
-    plain = fit(tiny.classifier(), "kd", teachers)
-    for a, b in zip(headed.log, plain.log, strict=True):
-        assert a["total"] == pytest.approx(b["total"], rel=1e-4)
-    assert headed.facts["parameters"] == plain.facts["parameters"]
-
-
 def test_head_i_learns_from_teacher_i():
     teachers = tiny.logits(PAIRS, 2)
 
@@ -209,12 +199,6 @@ def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowe
         with pytest.raises(ValueError):
             fit(dev=dev)
     assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
-
-
-def test_a_model_is_saved_in_a_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    loop.Fit(tiny.classifier(), ENCODER, {}, []).save("~/model")
-    assert (tmp_path / "model" / "config.json").exists()
 
 
 def interleaved():

@@ -9,7 +9,6 @@ from as2lib import models
 from as2lib.data.words import WordEncoder
 from as2lib.models.compare_aggregate import CompareAggregate, unit_variance
 from as2lib.models.cosinet import Cosinet
-from as2lib.models.rank_rnn import RankRNN
 
 WORDS = "a b c d e f g h".split()
 MODELS = {"cosinet": Cosinet, "ca": CompareAggregate}
@@ -112,14 +111,3 @@ def test_cosinet_and_compare_aggregate_by_a_second_straightforward_computation(r
         expected_ca.append(of_ca.classifier(torch.cat([q * c, q - c])))
     for each, values in ((model, expected), (of_ca, expected_ca)):
         torch.testing.assert_close(scores(each, ("a b", CANDIDATES)), torch.cat(values), atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["rnn", "lstm"])
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_a_rank_rnn_reads_each_list_by_itself_and_as_torch_does(kind, bidirectional):
-    torch.manual_seed(0)
-    layer, rows = RankRNN(3, 4, kind, bidirectional), torch.randn(5, 3)
-    states = layer(rows, torch.tensor([2, 3]))
-    for part in (slice(0, 2), slice(2, 5)):
-        torch.testing.assert_close(states[part], layer.rnn(rows[part][None])[0][0])
-        torch.testing.assert_close(states[part], layer(rows[part], torch.tensor([part.stop - part.start])))
