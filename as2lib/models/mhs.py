@@ -38,7 +38,8 @@ class MHSConfig(BackboneConfig):
 
     def check(self) -> None:
         super().check()
-        if not 1 <= self.body < (depth := self.num_hidden_layers):
+        depth = self.num_hidden_layers
+        if not 1 <= self.body < depth:
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
