@@ -47,7 +47,7 @@ def test_the_kept_weights_are_those_of_the_best_dev_map_and_the_last_ones_are_th
 def test_the_dev_map_of_the_fit_is_that_of_ranking_later_also_where_probabilities_tie(precision):
     model = tiny.classifier()
     with torch.no_grad():
-        model.classifier.out_proj.weight *= 1000
+        model.classifier.out_proj.weight *= 10_000
     scores = score((result := fit(model, precision=precision)).model, DEV, ENCODER, precision)
     of_odds, of_probabilities = (
         summary(DEV["question_id"][:], DEV["label"][:], values, "mixed")["MAP"]

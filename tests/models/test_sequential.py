@@ -22,7 +22,7 @@ def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dr
     cheap, dear = [0.9, 0.1, 0.5, 0.7, 0.3], [0.2, 0.99, 0.8, 0.6, 0.95]
     [ranking] = ranked([cheap, dear], 0.4)  # drops floor(0.4 · 5) = 2: candidates 4 and 1
     assert ranking.order.tolist() == [2, 3, 0, 4, 1]
-    assert logit(ranking.stage_scores).tolist() == pytest.approx([0.2, 0.1, 0.8, 0.6, 0.3])
+    assert logit(ranking.stage_scores.numpy()).tolist() == pytest.approx([0.2, 0.1, 0.8, 0.6, 0.3])
     assert ranking.stages.tolist() == [1, 0, 1, 1, 0]
     # 0.2 is the lowest that was kept: 0.3 and 0.1, which fell before, go 0.1 down together, and the gap
     assert ranking.log_odds.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
