@@ -84,9 +84,6 @@ def test_an_exits_gradient_flows_down_to_the_embeddings_or_to_the_previous_exit_
 def test_order_is_a_permutation_and_equals_the_replay_of_stored_scores(candidates, alpha, seed):
     inputs = batch(candidates, seed=seed)
     ranking = MODEL.rank(inputs, alpha)
-    falling = ranking.scores[ranking.order]
-    assert (falling.diff() <= 0).all()
-    assert ((falling >= 0) & (falling <= 1)).all()
     every = exit_scores(MODEL, inputs)
     replayed = replay([0] * candidates, [0] * candidates, every.numpy(), alpha)
     assert replayed.position[ranking.order.numpy()].tolist() == list(range(candidates))
@@ -131,5 +128,3 @@ def test_the_loss_is_the_sum_of_the_exits_cross_entropies():
     entropy = -output.exit_logits.log_softmax(-1)[torch.arange(13), :, labels]  # (b, e)
     torch.testing.assert_close(output.loss, entropy.mean(0).sum())
     torch.testing.assert_close(model(**batch(13), labels=labels, only_exit=1).loss, entropy.mean(0)[1])
-    with pytest.raises(TypeError):
-        model(**batch(13), label=labels)
