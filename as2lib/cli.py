@@ -40,6 +40,7 @@ AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade:
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 DEFAULT_MEASURES = "P@1 AP RR nDCG@10"
+RESUMED = ("fit", "study", "train")  # commands that keep what they have made when they are interrupted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # a shell closed it
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -65,7 +69,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: {line}", file=sys.stderr)
         return 2
     if code == 128 + signal.SIGINT:
-        print(f"{name}: interrupted; what is finished is kept, and the same command goes on", file=sys.stderr)
+        goes_on = (
+            "; what is finished is kept, and the same command goes on" if name.removeprefix("as2 ") in RESUMED else ""
+        )
+        print(f"{name}: interrupted{goes_on}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

@@ -99,3 +99,9 @@ def test_a_pipe_that_is_closed_ends_a_command_without_a_word(folder):
     ended = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert ended.stdout.count("\n") == 1
     assert "Traceback" not in ended.stderr
+
+
+def test_a_shell_may_close_every_stream_of_a_command(folder):
+    command = f"{sys.executable} -m as2lib score lexical/bm25 my.tsv --out scores.tsv <&- >&- 2>&-"
+    assert subprocess.run(command, shell=True).returncode == 0
+    assert (folder / "scores.tsv").exists()

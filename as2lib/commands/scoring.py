@@ -120,9 +120,12 @@ def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -
     return table.dropna(axis="columns", how="all")
 
 
-def print_metrics(name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES) -> None:
-    """One line: the mean of each measure over the questions that a policy keeps."""
+def print_metrics(
+    name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES
+) -> dict[str, float]:
+    """Print a line, the mean of each measure over the questions that a policy keeps, and return these."""
     means = ranking.summary(table["question_id"], table["label"], trec.ranked_by(table), questions, measures)
     count = means.pop("questions")
     line = "   ".join(f"{measure} {ranking.scale(measure) * mean:.2f}" for measure, mean in means.items())
     print(f"{name}   {line}   ({count} questions, policy {questions}, ties against the system)", flush=True)
+    return means

@@ -16,6 +16,7 @@ from as2lib.fit import objectives
 from as2lib.locks import lock
 from as2lib.models import LEARNING_RATES, NOTHING
 from as2lib.paths import expanded, require_new, whole_folder, work_folder
+from as2lib.ranker import Ranker, is_lexical
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -53,6 +54,8 @@ def train(
     require_new(out)
     check_source(source)
     encoder_name = starting_encoder(model)
+    for name in filter(is_lexical, teachers):
+        raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     taught = len(teachers) + len(teacher_scores)
     loss = loss or objectives.usual(taught)
     objectives.check(loss, taught)
@@ -184,22 +187,23 @@ def print_results(
 ) -> float:
     """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP."""
     from as2lib.commands.scoring import print_metrics, score_pairs
-    from as2lib.metrics.ranking import summary
-    from as2lib.ranker import Ranker
 
     rankers = {"word overlap": "lexical/word_overlap"} if find_spec("spacy") else {}  # of the extra [study]
     rankers |= {f"teacher {Path(teacher).name}": teacher for teacher in teachers}
     rankers["this model"] = folder
-    tables = {}
-    for split in ("dev", "test"):
-        for name, source in rankers.items():
-            tables[split] = score_pairs(Ranker.load(source), splits[split])
-            print_metrics(f"{split}: {name}", tables[split], "answered")
+    maps: dict[str, dict[str, float]] = {"dev": {}, "test": {}}
+    for split, split_maps in maps.items():
+        pairs = splits[split]
+        tables = {name: score_pairs(Ranker.load(source), pairs) for name, source in rankers.items()}
         for teacher in scores:
-            if teacher.has(splits[split]):
-                table = tables[split].assign(log_odds=teacher.of(splits[split]))
-                print_metrics(f"{split}: teacher {teacher.path.name}", table, "answered")
-    return summary(tables["dev"]["question_id"], tables["dev"]["label"], tables["dev"]["log_odds"])["MAP"]
+            if teacher.has(pairs):
+                tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
+        for name, table in tables.items():
+            split_maps[name] = print_metrics(f"{split}: {name}", table, "answered")["MAP"]
+    for name, dev_map in maps["dev"].items():
+        if name.startswith("teacher ") and dev_map < maps["dev"].get("word overlap", 0):
+            sets.note(f"{name} ranks dev below word overlap: are its scores log odds, the higher the better?")
+    return maps["dev"]["this model"]
 
 
 def write_card(folder: Path, title: str, models: Sequence[str], facts: dict[str, Any]) -> None:

@@ -129,19 +129,21 @@ def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Se
 
 
 def trec_table(path: str, kind: str, fields: str) -> pd.DataFrame:
-    """A TREC file as ir_measures reads it.  Raises ValueError where it has other fields, or none."""
+    """A TREC file as ir_measures reads it.  Raises ValueError at a row of other fields, or where it has none."""
     import ir_measures  # of the extra [study]
 
     read = []
     try:
         for row in getattr(ir_measures, f"read_trec_{kind}")(path):
+            if row[2] != row[2]:
+                raise ValueError("nan")
             read.append(row)
     except (ValueError, IndexError, TypeError) as error:
         got = f"{error!s:.60}"
         raise ValueError(f"{path}: row {len(read) + 1}: expected {fields} (TREC), got {got}") from None
     rows = pd.DataFrame(read)
-    if rows.empty or rows.isna().any(axis=None):
-        raise ValueError(f"{path}: expected a TREC file ({fields}), got {'none' if rows.empty else 'nan'}")
+    if rows.empty:
+        raise ValueError(f"{path}: expected a TREC file ({fields}), got none")
     rows["query_id"] = rows["query_id"].str.removeprefix("\ufeff")  # a byte-order mark is no part of the first id
     if (twice := rows.duplicated(["query_id", "doc_id"])).any():
         row = rows.index[twice][0]

@@ -16,8 +16,8 @@ NAMES = {
     "label": "label",
     "candidate_id": "candidateid sentenceid",
 }
-# Columns that hold a question's candidates, such as MS MARCO's passages, or DPR's positive_ctxs and negative_ctxs.
-LISTS = re.compile(r"((hard)?(pos|neg)(itive|ative)?s?)?(candidates|sentences|passages|documents|contexts|ctxs)?")
+# Columns of a question's candidates: MS MARCO's passages, DPR's positive_ctxs, positive and negative of triples.
+SIDES = re.compile(r"(?=.)((hard)?(pos|neg)(itive|ative)?s?)?(candidates|sentences|passages|documents|contexts|ctxs)?")
 TEXTS = "text answer candidate sentence passage passagetext document contents"  # what a candidate calls its text
 IDS = "id candidateid docid pid passageid psgid"  # … and its id
 SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
@@ -49,13 +49,13 @@ def called(names: Iterable[Any], words: str) -> tuple[Any, ...]:
 def columns_of(names: Sequence[Any], source: str, labelled: bool, nested: Iterable[Any] = ()) -> dict[str, Any]:
     """Our columns → a source's; those that are not read are said once.  nested: the columns that hold lists or dicts.
 
-    Raises ValueError where a column holds a question's candidates, where two could be the question, the answer or the
+    Raises ValueError where columns hold a question's candidates, where two could be the question, the answer or the
     label (of two ids the first of `NAMES` is meant), and where one of these is missing: `NoLabels` for the label.
     """
-    for name in nested:
-        if plain(name) and LISTS.fullmatch(plain(name)):
-            way_out = f'in pandas: table.explode("{name}"), as docs/own_data.md has it'
-            raise ValueError(f"{source}: {name}: expected a row for each candidate, got a list; {way_out}")
+    has_answer = called(names, NAMES["answer"])
+    if sides := [name for name in names if SIDES.fullmatch(plain(name)) and (name in nested or not has_answer)]:
+        way_out = "docs/own_data.md has the lines of pandas that make such rows"
+        raise ValueError(f"{source}: {listed(sides)}: expected a row for each candidate and its label; {way_out}")
     columns, missing = {}, []
     for column, words in NAMES.items():
         if column == "label" and not labelled:

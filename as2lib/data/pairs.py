@@ -12,12 +12,11 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -28,7 +27,7 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
-from as2lib.data.tables import checked, from_arrow, in_memory, questions_of, read, run_starts
+from as2lib.data.tables import Table, checked, from_arrow, in_memory, questions_of, read, run_starts
 from as2lib.locks import lock
 from as2lib.metrics import ranking
 from as2lib.paths import whole_file, work_folder
@@ -103,7 +102,7 @@ def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Data
     """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay.
 
     questions: the policy; None: all of them, without labels.  candidate_id: where each part has it.
-    Raises what `load_pairs` raises, and ValueError for an id in two parts.
+    An id that two parts have is one question.  Raises what `load_pairs` raises, also where it has two texts.
     """
     identities = [sets.identity(*sets.split_part(part)) for part in parts]
     return _parts(tuple(parts), json.dumps(identities, sort_keys=True), questions)
@@ -111,19 +110,14 @@ def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Data
 
 @lru_cache(maxsize=16)
 def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
-    tables: list[Dataset] = []
-    owner: dict[str, str] = {}
-    for part in parts:
-        source = sets.split_part(part)
-        tables.append(load_unlabelled(*source) if questions is None else load_pairs(*source, questions=questions))
-        for name in tables[-1].unique("question_id"):
-            if owner.setdefault(name, part) != part:
-                again = f"question_id {name!r:.60} is in {owner[name]} and again in {part}"
-                raise ValueError(f"{again}; give each set ids of its own")
+    sources = map(sets.split_part, parts)
+    load = load_unlabelled if questions is None else partial(load_pairs, questions=questions)
+    tables = [load(*source) for source in sources]
     if len(tables) == 1:
         return tables[0]
     shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables)]
-    return datasets.concatenate_datasets([pairs.select_columns(shared) for pairs in tables])
+    tables = [Table(part, _arrow(pairs).select(shared)) for part, pairs in zip(parts, tables, strict=True)]
+    return _dataset(checked(tables, questions is not None))
 
 
 def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:

@@ -63,6 +63,10 @@ def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None)
         columns["question_id"] = _new_ids(columns["question"], run_ids)
     if labelled:
         columns["label"] = _labels(columns["label"], where)
+        labels = pa.table({key: columns[key] for key in ("question_id", "answer", "label")})
+        labels = labels.group_by(["question_id", "answer"]).aggregate([("label", "count_distinct")])
+        if both := pc.sum(pc.equal(labels["label_count_distinct"], 2)).as_py():
+            note(f"{name}: {both:,} pairs have both labels")
     return _together(pa.table({key: columns[key] for key in NAMES if key in columns}), name)
 
 
@@ -92,7 +96,7 @@ def _blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _labels(column: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
-    texts = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    texts = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
     zeros = pc.is_in(texts, value_set=pa.array(["0", "0.0", "false"]))
     ones = pc.is_in(texts, value_set=pa.array(["1", "1.0", "true"]))
     if (row := pc.index(pc.or_(zeros, ones), False).as_py()) >= 0:
@@ -218,7 +222,8 @@ def content_of(path: Path) -> pa.Table | list[Any]:
             return parquet.read_table(path)
         return list(_json_lines(path)) if path.suffix.lower() == ".jsonl" else _delimited(path)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name}: expected UTF-8 text, got {error}; save the file as UTF-8") from None
+        got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
+        raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None
     except pa.ArrowException as error:
         raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 

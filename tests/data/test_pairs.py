@@ -62,9 +62,16 @@ def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     assert load_parts(parts, None).column_names == list(COLUMNS[:3])
     write(tmp_path / "dev.tsv", questions(1, prefix="b"))
     assert of_parts() == ["a0", "a1", "b0"]
-    write(tmp_path / "dev.tsv", questions(1, prefix="a"))
-    with pytest.raises(ValueError):
+    write(tmp_path / "dev.tsv", [("a0", "Another?", "b", 1)])
+    with pytest.raises(ValueError, match="expected one question a question_id"):
         load_parts(parts)
+
+
+def test_equal_questions_without_ids_are_one_in_whatever_file_they_are(tmp_path):
+    for split, answers in (("train", "ab"), ("dev", "c")):
+        write(tmp_path / f"{split}.tsv", [("Who?", answer, 1) for answer in answers], ("question", "answer", "label"))
+    pairs = load_parts((f"{tmp_path}:train", f"{tmp_path}:dev"))
+    assert (len(set(pairs["question_id"])), pairs["answer"][:]) == (1, ["a", "b", "c"])
 
 
 def test_folds_leave_out_each_question_once():

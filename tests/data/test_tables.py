@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -163,7 +164,8 @@ def test_bytes_that_are_not_utf8_are_refused_and_a_byte_order_mark_is_passed_ove
     for encoding in ("utf-16", "latin-1"):
         text = "question,answer,label\nWho?,J\u00fcrgen,1\n".replace(",", "\t" if kind == "tsv" else ",")
         path.write_text(text, encoding)
-        assert refusal(path).startswith(f"my.{kind}: expected UTF-8 text, got ")
+        assert f"my.{kind}: expected UTF-8 text, got " in refusal(path)
+        assert encoding in refusal(path).lower()
     if kind == "jsonl":
         for line in ("{", "[1]"):
             path.write_text(json.dumps(DICTS[0]) + "\n" + line + "\n")
@@ -225,21 +227,37 @@ def test_other_ways_in_which_pandas_writes_are_read_without_a_word(tmp_path, cap
     assert capfd.readouterr().err == ""
 
 
-LISTS = {  # of questions a row with their candidates, as others write them
-    "candidates": [{"text": "a", "label": 0}, {"text": "b", "label": 1}],
-    "passages": {"passage_text": ["a"], "is_selected": [0]},
-    "positive_ctxs": [{"title": "", "text": "b"}],
-    "neg": ["a"],
-}
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_a_row_that_holds_a_question_with_its_candidates_is_refused_with_the_line_that_makes_pairs(tmp_path, name):
-    rows = [{"query": "Who?", "answer": "gold", name: LISTS[name]}]
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"answer": "gold", "candidates": [{"text": "a", "label": 0}, {"text": "b", "label": 1}]},
+        {"answer": "gold", "passages": {"passage_text": ["a"], "is_selected": [0]}},
+        {"positive": "a", "negative": "b"},
+        {"pos": ["a"], "neg": "b"},
+    ],
+)
+def test_a_row_that_holds_a_question_with_its_candidates_is_refused_by_their_names(tmp_path, columns):
+    rows = [{"query": "Who?", **columns}]
     (tmp_path / "my.jsonl").write_text(json.dumps(rows[0]))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "my.parquet")
+    names = ", ".join(name for name in columns if name != "answer")
     for source in (rows, pd.read_parquet(tmp_path / "my.parquet"), tmp_path / "my.jsonl", tmp_path / "my.parquet"):
-        assert f'table.explode("{name}")' in refusal(source, load_unlabelled)
+        assert f": {names}: expected a row for each candidate" in refusal(source, load_unlabelled)
+
+
+def test_pandas_makes_pairs_of_such_rows_as_the_docs_say():
+    text = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text(encoding="utf-8")
+    tables: dict = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], tables)
+    for name, answers in (("dicts", {"Ann", "Rain"}), ("beside", {"Ann", "Rain"}), ("sides", {"Ann", "Rain", "Why"})):
+        pairs = load_pairs(tables[name])
+        assert dict(zip(pairs["answer"], pairs["label"], strict=True)) == {text: int(text == "Ann") for text in answers}
+        assert len(pairs) == len(answers)
+
+
+def test_pairs_that_have_both_labels_are_counted(capfd):
+    load_pairs([{**DICTS[0], "label": label, "question_id": name} for label, name in ((1, "a"), (0, "a"), (0, "b"))])
+    assert "1 pairs have both labels" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("key", ["label", "candidate_id", "question_id"])
