@@ -1,6 +1,6 @@
-# One study, as `as2 study` starts it: workers take its runs, and make the pages that read them as soon as these are there;
-# then, alone, what measures time, the overview and the check.  What is missing is told by content and by locks
-# (as2lib/study/worker.py, pages.py), by no file's time: Snakemake starts all this, here or on a cluster.
+# One study, as `as2 study` starts it: workers make its runs, then the pages that others may be made beside; then, alone, what
+# measures time, the overview and the check.  What is missing is told by content and by locks (as2lib/study/fit_missing.py,
+# pages.py), by no file's time: Snakemake starts all this, here or on a cluster.
 from as2lib import Study
 
 STUDY = str(config.get("study", "sample"))  # a name, or a file: Snakemake reads a study's name "nan" as a number
@@ -18,10 +18,10 @@ rule worker:
     output: touch(f"{ENDED}/{{number}}")
     threads: study.threads
     resources: gpu=int(study.gpu)
-    shell: "AS2_WORKER={wildcards.number} as2 fit {STUDY:q} --pages beside"
+    shell: "TQDM_DISABLE=1 AS2_WORKER={wildcards.number} as2 fit {STUDY:q} && as2 page {STUDY:q} --beside"
 
 rule report:
     input: expand(rules.worker.output, number=range(WORKERS))
     output: touch(f"{ENDED}/report")
     threads: study.threads
-    shell: "as2 fit {STUDY:q} --pages alone && as2 check {STUDY:q}"
+    shell: "as2 page {STUDY:q} && as2 check {STUDY:q}"

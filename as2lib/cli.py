@@ -123,17 +123,14 @@ def fit(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
     weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
-    pages: Annotated[Literal["", "beside", "alone"], typer.Option(hidden=True)] = "",  # of the Snakefile
     changes: Changes = None,
 ) -> None:
-    """Make runs, and what they are made from.  Without names: as one of any number of workers that share a study."""
-    from as2lib.study.worker import make_all
+    """Make runs, and what they are made from, as one of any number of workers that share a study."""
+    from as2lib.study.fit_missing import fit_missing
 
-    loaded, say = _load(study, changes), partial(print, flush=True)
-    if runs:
-        make_all(loaded.store, runs, model=True, say=say)
-    else:
-        raise typer.Exit(commands.studying.work(loaded, pages, weights, say))
+    loaded = _load(study, changes)
+    failed = fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs), partial(print, flush=True))
+    raise typer.Exit(int(bool(failed)))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -154,10 +151,14 @@ def study(
 @app.command()
 def page(
     study: StudyName,
-    name: Annotated[str, typer.Argument(help="such as 03, or 03_distillation")],
+    name: Annotated[str | None, typer.Argument(help="such as 03; default: all that are not as they should be")] = None,
+    beside: Annotated[bool, typer.Option("--beside", help="those that others may be made beside")] = False,
 ) -> None:
     """Run a notebook of a study, and make its page."""
-    commands.studying.make_page(_load(study), name)
+    if name:
+        commands.studying.make_page(_load(study), name)
+    else:
+        raise typer.Exit(int(not commands.studying.make_pages(_load(study), beside)))
 
 
 @app.command()

@@ -87,6 +87,14 @@ def local_folder(hub_name: str) -> Path | None:
     return resolved
 
 
+def file_at(name: str) -> Path:
+    """The place of a file: from the project's root, or in the folder that local.yaml has for the hub name before it."""
+    owner, _, rest = name.partition("/")
+    repository, _, file = rest.partition("/")
+    folder = local_folder(f"{owner}/{repository}") if file else None
+    return folder / file if folder else find_root() / name
+
+
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to, renamed in the end: the file appears whole or not at all."""

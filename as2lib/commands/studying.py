@@ -5,22 +5,25 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import Timeout
 
 from as2lib import hub
-from as2lib.locks import lock
+from as2lib.locks import file_lock, lock
 from as2lib.papers import Study
 from as2lib.paths import find_root, model_origin, whole_file, work_folder
-from as2lib.study import catalogue, estimate, pages, worker
+from as2lib.study import catalogue, estimate, pages
+from as2lib.study.encoders import KNOWN_TENSORS
+from as2lib.study.fit_missing import gpus
 from as2lib.study.run import Run
-from as2lib.study.store import KNOWN_TENSORS
+from as2lib.study.store import ERROR_FILE, Store, noting
 from as2lib.study.study import params_file
 
 # What is to be made is told by content alone, and the study's lock is held here.
@@ -49,7 +52,7 @@ def make(study: Study, cores: int, workers: int | None, profile: str | None, dry
         return 0
     held = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
     if unfinished(study):
-        workers = workers or (8 if profile else max(1, len(worker.gpus()) or cores // study.threads))
+        workers = workers or (8 if profile else max(1, len(gpus()) or cores // study.threads))
         config = [f"study={loadable(study)}", f"workers={workers}"]
         here = ["--cores", str(workers * study.threads)]
         if profile:
@@ -95,13 +98,15 @@ def run_group(command: list[str], folder: Path) -> int:
 
 def unfinished(study: Study) -> str:
     """What of a study's runs, its pages and its check is not made, on one line; "" where all is there."""
+    runs = [name for name in study.store.needed(study.plan) if study.store.find(name) is None]
     missing = [name for name, content in pages.contents(study).items() if pages.why(study, name, content)]
-    return worker.unfinished_line(study.name, worker.states(study.store), missing)
+    names = ", ".join([f"{len(runs)} of {len(study.plan)} runs"] * bool(runs) + missing)
+    return names and f"study {study.name}: not all is made, left: {names}; `as2 plan {study.name}` lists the runs"
 
 
 def rehearse(study: Study) -> None:
     """Print what `as2 study` would make, and why."""
-    needed = study.store.needed(list(study.plan))
+    needed = study.store.needed(study.plan)
     systems = Counter(study.plan[name].system for name in needed)
     for system, count in systems.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
@@ -115,35 +120,34 @@ def rehearse(study: Study) -> None:
     print(f"{study.name}: {len(needed)} runs; {count} pages")
 
 
-def work(study: Study, made: str, weights: bool, say: Callable[[str], None]) -> int:
-    """Be a worker of a study: make its runs, and pages; returns an exit code.
+def make_pages(study: Study, beside: bool) -> bool:
+    """Make the pages that are not as they should be, of those that no other process makes; returns whether it could.
 
-    made: "", no page; "beside", those that others may be made beside; "alone", also those that measure time, and the
-    first one, which reads the others.
+    beside: only those that others may be made beside; else also those that measure time, and the first one, which reads
+    the others.
     """
-    items = []
-    if made:
-        contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
-        first, *others = catalogue.notebooks(study)
-        for notebook in (*others, first):
-            last = notebook is first or (notebook.timed and not measured)
-            if made == "alone" or not last:
-                make = partial(make_stale_page, study, notebook.name, contents[notebook.name])
-                error, runs = study.folder / "executed" / f"{notebook.name[:2]}.log", pages.runs(study, notebook)
-                items.append(worker.Job(notebook.name, f"page-{notebook.name}", error, runs, make))
-    missing = worker.work(study.store, say, weights, items)
-    if missing and not made:  # else who started this worker says it
-        say(worker.unfinished_line(study.name, worker.states(study.store)))
-    return int(bool(missing))
+    contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
+    first, *others = catalogue.notebooks(study)
+    chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
+    failed = 0
+    for notebook in chosen if beside else [*chosen, first]:
+        started, name = time.perf_counter(), notebook.name
+        with suppress(Timeout), file_lock(f"page-{study.variant}-{name}").acquire(blocking=False):
+            if not pages.why(study, name, contents[name]):
+                continue
+            try:
+                make_page(study, name)
+                print(f"page {name}, {time.perf_counter() - started:.0f} s", flush=True)
+            except Exception as problem:
+                failed += 1
+                reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
+                print(f"failed: {name}: {reason}   ({error_file(study, name)})", flush=True)
+    return not failed
 
 
-def make_stale_page(study: Study, name: str, content: dict[str, Any]) -> str:
-    """Make a page whose runs are there; returns what is said of it, "" where it is as it should be."""
-    started = time.perf_counter()
-    if not pages.why(study, name, content):
-        return ""
-    make_page(study, name)
-    return f"page {name}, {time.perf_counter() - started:.0f} s"
+def error_file(study: Study, name: str) -> Path:
+    """Where a notebook that fails leaves its traceback."""
+    return study.folder / "executed" / f"{name[:2]}.log"
 
 
 def make_page(study: Study, name: str) -> None:
@@ -154,9 +158,9 @@ def make_page(study: Study, name: str) -> None:
     name = next((page for page in names if name in (page, page[:2])), name)
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    page = pages.page_file(study, name)
-    source, executed = find_root() / "notebooks" / f"{name}.ipynb", study.folder / "executed" / f"{name[:2]}.ipynb"
-    with worker.noting(executed.with_suffix(".log")):
+    page, error = pages.page_file(study, name), error_file(study, name)
+    source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
+    with noting(error):
         if (overrides := parameter(source, "overrides")) != "{}":
             raise ValueError(
                 f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
@@ -188,24 +192,33 @@ def check(study: Study) -> list[str]:
 
 def plan(study: Study) -> None:
     """Print each run and where it stands; then what is left."""
-    states = worker.states(study.store)
-    for name, state in states.items():
+    store, needed = study.store, study.store.needed(study.plan)
+    states = {name: state(store, name, name in needed) for name in study.plan}
+    for name, where in states.items():
         parents = ", ".join(run.name for run in study.plan[name].parent_runs())
-        print(f"{name:<36} {state}" + (f", from {parents}" if parents else ""))
-    counts = Counter(state.partition(":")[0] for state in states.values())
-    print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}")
-    needed = study.store.needed(list(study.plan))
-    left = [*{study.store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names
+        print(f"{name:<36} {where}" + (f", from {parents}" if parents else ""))
+    counts = Counter(where.partition(":")[0] for where in states.values())
+    print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {where}' for where, count in counts.items())}")
+    left = [*{store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names
     if names := unpinned(left):
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
     if left:
-        hours = sum(estimate.hours(run, study.precision) for run in left)
-        print(
-            f"left: at most {sum(map(estimate.steps, left)):,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak"
-        )
+        steps, hours = sum(map(estimate.steps, left)), sum(map(estimate.hours, left))
+        print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
+
+
+def state(store: Store, name: str, missing: bool) -> str:
+    """ "done", "published", "no scores" (made only for its weights), "to do", or "failed: …" with the error."""
+    if not missing:
+        stored = store.find(name)
+        return "no scores" if stored is None else "published" if stored.scores_only else "done"
+    error = store.partial(name) / ERROR_FILE
+    if not error.exists():
+        return "to do"
+    return f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
 
 
 def unpinned(runs: Iterable[Run]) -> list[str]:
     """The encoders of the hub from which some runs start, of which the study names no commit."""
-    names = {name for run in runs for name in run.recipe.encoders if hub.HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
+    names = {name for run in runs for name in run.encoders if hub.HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
     return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))

@@ -28,14 +28,9 @@ def ranked(study: Study) -> dict[str, Row]:
     left_out = {system.run for system in controls(study) + (govern.ablation(study) if study.govern else [])}
     ranked = {}
     for name, system in study.systems.items():
-        if system.seeds and name not in left_out:
-            recipe = system.recipe
-            if (
-                recipe.data.get("test") == test
-                and recipe.kind != "shuffled"
-                and getattr(recipe, "scheme", "") != "scores"
-            ):
-                ranked[name] = system
+        ranks = system.data.get("test") == test and system.kind != "shuffled" and system.scheme != "scores"
+        if system.seeds and name not in left_out and ranks:
+            ranked[name] = system
     return ranked
 
 

@@ -185,7 +185,7 @@ def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
             return NOT_RUN
         if not all(study.store.find(run.name) for run in row.runs(study)):
             return f"{row.label} is not run yet"
-        if counted and row.recipe.seeded and len(row.seeds) == 1:
+        if counted and row.seeded and len(row.seeds) == 1:
             return ONE_SEED
     return ""
 

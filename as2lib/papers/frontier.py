@@ -22,7 +22,7 @@ from as2lib.papers.costs import answered_sizes, lengths
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
 from as2lib.study.operations import Work
-from as2lib.study.recipes import Ensemble
+from as2lib.study.operations import operations as operations_of_run
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
@@ -59,8 +59,8 @@ def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Pipeline]:
     words, pipelines = lengths(study), {}
     for name in names:
         row = study.systems[name]
-        work = row.recipe.work(study, row.runs(study)[0], words)
-        pipelines[name] = Pipeline(row.label, row.recipe.family, (name,), (work,))
+        work = operations_of_run(row.runs(study)[0], lambda run: study.run(run.name).facts, words)
+        pipelines[name] = Pipeline(row.label, row.family, (name,), (work,))
     return pipelines
 
 
@@ -106,10 +106,9 @@ def can_be_chosen(study: Study, pipeline: Pipeline) -> bool:
     of one seed where the study has several: of many such, dev would choose the luckiest.
     """
     systems = [study.systems[name] for name in pipeline.systems]
-    one_seed = any(system.recipe.seeded and len(system.seeds) == 1 for system in systems)
-    recipes = [system.recipe for system in systems]
-    fitted_to_dev = any(isinstance(recipe, Ensemble) and recipe.combine != "mean" for recipe in recipes)
-    scored = all("dev" in recipe.data for recipe in recipes) and not fitted_to_dev
+    one_seed = any(system.seeded and len(system.seeds) == 1 for system in systems)
+    fitted_to_dev = any(system.spec.get("combine", "mean") != "mean" for system in systems)
+    scored = all("dev" in system.data for system in systems) and not fitted_to_dev
     return scored and not (one_seed and len(study.seeds) > 1)
 
 

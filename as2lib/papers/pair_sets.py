@@ -16,7 +16,6 @@ from as2lib.metrics import ranking
 from as2lib.models import lexical
 from as2lib.paths import local_folder
 from as2lib.study import Study, results
-from as2lib.study.recipes import Lexical
 
 PAPERS = {  # our name of a set → the papers'
     "asnq": "ASNQ",
@@ -61,7 +60,7 @@ def as_scored(study: Study, parts: Sequence[str]) -> Dataset | None:
 def baseline_scores(study: Study, parts: Sequence[str], scorer: str | None = None) -> pandas.DataFrame | None:
     """What a ranker that learns nothing (default: any) scored on some parts; None where no run of it is here."""
     for name, run in study.plan.items():
-        if isinstance(run.recipe, Lexical) and scorer in (None, run.recipe.scorer):
+        if run.kind == "lexical" and scorer in (None, run.spec["scorer"]):
             for split in ("dev", "test"):
                 if tuple(run.data.get(split, ())) == tuple(parts) and (stored := study.store.find(name)):
                     return stored.scores(split)

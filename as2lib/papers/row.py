@@ -1,14 +1,12 @@
 """What rows of the papers' tables have in common: `fit`, and what it is given."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from as2lib.data import sets
 from as2lib.fit import objectives
-from as2lib.study import Study, recipes
+from as2lib.study import Study
 from as2lib.study.params import Backbone, Pairs, Teacher, Training
-from as2lib.study.recipes import Encoder, Heads
 from as2lib.study.run import Row
 
 LOSS_OF = {"pointwise": "ce", "listwise": "listwise_kl", "pairwise": "ranknet"}  # a teacher's objective → its loss
@@ -26,20 +24,19 @@ def fit(
     teachers: Any = (),
     data: dict[str, tuple[str, ...]] | None = None,
     training: Training | None = None,
-    kind: type[recipes.Fit] = Encoder,
-    **fields: Any,
-) -> recipes.Fit:
-    """A fit as a study makes it.
+    **spec: Any,
+) -> dict[str, Any]:
+    """A row's fields of a fit as a study makes it: kind, spec, data, parents.
 
     start: one of the study's encoders by its key, after the transfer step where there is one; a row whose weights it
-        continues; or None, where `fields` say it.
-    teachers: `recipes.Parent`s, or a function of the seed.  A system's run has the row's seed, or that system's first.
+        continues; or None, where `spec` says it.
+    teachers: `run.Parent`s, or a function of the seed.  A system's run has the row's seed, or that system's first.
     data: default: the target set.  training: default: the study's `fit.adapt`, as the encoder `start` changes it.
-    fields: of the kind.
+    spec: what else `run.Scorer` names.
     """
     pairs, parents = study.data.target, {}
     if objectives.is_balanced(loss):
-        fields = distillation(study) | fields
+        spec = distillation(study) | spec
     if isinstance(start, Row):
         parents["start"] = going_on(study, start)
     elif start is not None:
@@ -47,31 +44,30 @@ def fit(
         pairs = target_of(study, encoder)
         training = training or with_changes(study.fit.adapt, encoder.adapt_fit)
         if study.data.transfer is None:
-            fields = origin(encoder) | fields
+            spec = origin(encoder) | spec
         else:
             parents["start"] = going_on(study, transfer(study, start))
     if teachers:
         parents["teachers"] = teachers
-    if issubclass(kind, Encoder):
+    if "words" not in spec:
         computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_defaults=True)
-        fields |= {"max_length": study.data.max_length, **computing}
+        spec |= {"max_length": study.data.max_length, **computing}
+    data = dict(data or splits(pairs))
+    if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
+        first = study.data.transfer.train if study.data.transfer else []  # whose words are those of the study's texts
+        data["vocabulary"] = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
     budget = (training or study.fit.adapt).model_dump(exclude_none=True)
-    recipe = kind(loss=loss, training=budget, data=data or splits(pairs), parents=parents, **fields)
-    if not recipe.needs_vocabulary:
-        return recipe
-    first = study.data.transfer.train if study.data.transfer else []
-    vocabulary = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
-    return replace(recipe, data={**recipe.data, "vocabulary": vocabulary})
+    return {"kind": "fit", "spec": {"loss": loss, "training": budget, **spec}, "data": data, "parents": parents}
 
 
-def with_heads(study: Study, heads: int, depth: int = 1, perturb: bool = False, **settings: Any) -> recipes.Fit:
+def with_heads(study: Study, heads: int, depth: int = 1, perturb: bool = False, **settings: Any) -> dict[str, Any]:
     """A student with heads, each `depth` layers deep, on a body of the others.
 
     perturb: whether they start with a little noise between them, as heads that learn the same would stay the same.
     """
     shape = {"body": study.mhs.body + 1 - depth, "heads": heads, "combine": study.mhs.combine}
     shape |= {"perturb": study.mhs.perturb} if perturb else {}
-    return fit(study, kind=Heads, **shape, **settings)
+    return fit(study, mhs=shape, **settings)
 
 
 def going_on(study: Study, start: Row) -> Any:
@@ -79,17 +75,23 @@ def going_on(study: Study, start: Row) -> Any:
     return (lambda seed: ((start, seed),)) if study.fit.repeats == "transfer" else (start,)
 
 
-def ensemble(study: Study, members: Iterable[str], **fields: Any) -> recipes.Ensemble:
-    """The scores of some systems combined, by their mean unless `fields` say otherwise."""
-    return recipes.Ensemble(data=scored(study), parents={"members": tuple(members)}, **fields)
+def ensemble(study: Study, members: Iterable[str], combine: str = "mean", **spec: Any) -> dict[str, Any]:
+    """A row's fields of the scores of some systems combined."""
+    spec = {"combine": combine, **spec}
+    return {"kind": "ensemble", "spec": spec, "data": scored(study), "parents": {"members": tuple(members)}}
+
+
+def as_it_is(study: Study, kind: str, **spec: Any) -> dict[str, Any]:
+    """A row's fields of a ranker of which nothing is learnt here: "lexical", or a "ranker" of others."""
+    return {"kind": kind, "spec": spec, "data": scored(study)}
 
 
 def transfer(study: Study, encoder: str) -> Row:
     """The first step of transfer-then-adapt (TANDA): an encoder fine-tuned on the transfer set."""
     backbone = study.encoder(encoder)
     training = with_changes(study.fit.transfer, backbone.transfer_fit)
-    recipe = fit(study, data=splits(study.data.transfer), training=training, **origin(backbone))
-    return Row(f"transfer/{encoder}", f"transfer/{encoder}", "transfer", recipe, (0,))
+    first = fit(study, data=splits(study.data.transfer), training=training, **origin(backbone))
+    return Row(f"transfer/{encoder}", f"transfer/{encoder}", "transfer", **first, seeds=(0,))
 
 
 def objective(teacher: Teacher) -> dict[str, Any]:

@@ -1,45 +1,47 @@
 """Rankers that a study takes as they are, its section `rankers`: what others trained or published; trains nothing."""
 
 import re
+from dataclasses import replace
 
 from as2lib import hub
-from as2lib.papers.row import scored
-from as2lib.paths import model_origin
+from as2lib.papers.row import as_it_is
+from as2lib.paths import file_at, model_origin
 from as2lib.study import Study
-from as2lib.study.recipes import Lexical, Ranker
 from as2lib.study.run import Row
-from as2lib.study.store import Store, file_at
+from as2lib.study.store import Store
 
 GROUP = "taken as it is"
+RELEASED = "google/electra-base-discriminator"  # the encoder of the CERBERUS paper's released student
 
 
 def systems(study: Study) -> list[Row]:
     """A row a ranker; one that is neither here nor has published scores is not run, and its label says so."""
     store, rows = Store(study, {}), []
     for label, source in study.rankers.items():
-        run, data = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}", scored(study)
+        run = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}"
         if source == "bm25":
-            recipe: Lexical | Ranker = Lexical(scorer="bm25", data=data)
+            ranker = as_it_is(study, "lexical", scorer="bm25")
         else:
-            recipe = Ranker(source=source, max_length=study.data.max_length, data=data)
-        if isinstance(recipe, Lexical) or is_published(store, run, recipe) or at_hand(recipe):
-            rows.append(Row(run, label, GROUP, recipe, (0,)).of(study))
+            ranker = as_it_is(study, "ranker", source=source, max_length=study.data.max_length)
+        row = Row(run, label, GROUP, **ranker, seeds=(0,))
+        if row.kind == "lexical" or is_published(store, row) or at_hand(row):
+            rows.append(row.of(study))
         else:
-            rows.append(Row(run, f"{label} (not at hand)", GROUP, recipe, ()))
+            rows.append(replace(row, label=f"{label} (not at hand)", seeds=()))
     return rows
 
 
-def is_published(store: Store, run: str, recipe: Ranker) -> bool:
+def is_published(store: Store, row: Row) -> bool:
     """Whether a ranker's scores are published, made from the file or model that the study names now."""
-    return run in store.index and recipe.name in store.index_sources
+    return row.run in store.index and row.encoders[0] in store.index_sources
 
 
-def at_hand(recipe: Ranker) -> bool:
+def at_hand(row: Row) -> bool:
     """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
-    if recipe.scheme in ("scores", "cerberus") and not file_at(recipe.name).is_file():
+    [name] = row.encoders
+    if row.scheme in ("scores", "cerberus") and not file_at(name).is_file():
         return False
-    if recipe.scheme == "scores":
+    if row.scheme == "scores":
         return True
-    name = recipe.backbone if recipe.scheme == "cerberus" else recipe.name
-    origin, revision = model_origin(name)
+    origin, revision = model_origin(RELEASED if row.scheme == "cerberus" else name)
     return not isinstance(origin, str) or hub.cached_config(origin, revision) is not None

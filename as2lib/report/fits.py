@@ -26,19 +26,17 @@ def settings(study: Study, systems: Iterable[Row]) -> pandas.DataFrame:
 
 
 def _of_fit(fit: Run) -> dict[str, Any]:
-    recipe, training = fit.recipe, fit.recipe.training
+    spec, training = fit.spec, fit.spec["training"]
     length = f"{training['steps']:,}" if training.get("steps") else f"{training['epochs']} epochs"
-    reads_words = recipe.family == "no transformer"
-    every_token = any(getattr(step.recipe, "every_token", False) for step in fit.lineage())
     return {
-        "loss": recipe.loss,
+        "loss": spec["loss"],
         "steps": length,
         "batch": training.get("batch_size") or f"{training['batch_tokens']:,} tokens",
         "rate": f"{training['learning_rate']:.2g}",
         "warm-up": training.get("warmup", 0.0),
         "gradient at most": CLIP,
-        "dropout": getattr(recipe, "dropout", None),
-        "alpha": getattr(recipe, "alpha", None),
-        "tau": getattr(recipe, "tau", None),
-        "classifier reads": None if reads_words else MEAN if every_token else "first token",
+        "dropout": spec.get("words", spec).get("dropout"),
+        "alpha": spec.get("alpha"),
+        "tau": spec.get("tau"),
+        "classifier reads": None if "words" in spec else MEAN if fit.reads_every_token() else "first token",
     }

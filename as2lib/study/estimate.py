@@ -10,7 +10,6 @@ from pathlib import Path
 
 from as2lib import hub
 from as2lib.paths import find_root, model_origin
-from as2lib.study.recipes import Encoder
 from as2lib.study.run import Run
 
 SHARE_OF_PEAK = 0.4
@@ -33,36 +32,36 @@ def steps(run: Run) -> int:
     """Optimizer steps at most."""
     if run.kind != "fit":
         return 0
-    training = run.recipe.training
+    training = run.spec["training"]
     if "steps" in training:
         return training["steps"]
-    of_questions = run.recipe.orders_only and not isinstance(run.recipe, Encoder)
+    of_questions = "words" in run.spec and run.orders_only
     batch = training["batch_size"] * (PAIRS_A_QUESTION if of_questions else 1)
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
 
 
-def hours(run: Run, precision: str) -> float:
+def hours(run: Run) -> float:
     """Of an H100, at 40 % of its peak: an encoder's steps, of three passes each, its evaluations on dev, its scores."""
-    recipe = run.recipe
-    if not isinstance(recipe, Encoder):
+    if run.kind != "fit" or "words" in run.spec:
         return 0.0
-    dev, test = (recipe.max_length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
+    training, max_length = run.spec["training"], run.spec["max_length"]
+    dev, test = (max_length * pairs(run.data.get(split, ())) for split in ("dev", "test"))
     depth, hidden, between = sizes(run)
-    training, evaluations = recipe.training, steps(run) // (recipe.training.get("evaluate_every") or steps(run) + 1)
-    batch = training.get("batch_tokens") or training["batch_size"] * recipe.max_length
+    evaluations = steps(run) // (training.get("evaluate_every") or steps(run) + 1)
+    batch = training.get("batch_tokens") or training["batch_size"] * max_length
     tokens = 3 * steps(run) * batch + (1 + evaluations) * dev + test
-    layer = 2 * (4 * hidden**2 + 2 * hidden * between) + 4 * recipe.max_length * hidden
-    body = recipe.shape.get("body", 0)
-    computed = body + recipe.shape.get("heads", 1) * (depth - body)
-    return computed * layer * tokens / (SHARE_OF_PEAK * PEAK[precision]) / 3600
+    layer = 2 * (4 * hidden**2 + 2 * hidden * between) + 4 * max_length * hidden
+    shape = run.spec.get("mhs", {"body": 0, "heads": 1})
+    computed = shape["body"] + shape["heads"] * (depth - shape["body"])
+    return computed * layer * tokens / (SHARE_OF_PEAK * PEAK[run.computing["precision"]]) / 3600
 
 
 def sizes(run: Run) -> tuple[int, int, int]:
     """Layers, hidden units and units between of a fit's encoder."""
-    recipes = [step.recipe for step in run.lineage()]
-    backbone = recipes[0].backbone or {"config": {}}
+    specs = [step.spec for step in run.lineage()]
+    backbone = specs[0].get("backbone", {"config": {}})
     depth, hidden, between = _of_config(backbone["config"]) if "config" in backbone else _of_name(backbone["name"])
-    depths = [recipe.layers for recipe in recipes if recipe.layers]
+    depths = [spec["layers"] for spec in specs if "layers" in spec]
     return depths[-1] if depths else backbone.get("layers") or depth, hidden, between
 
 

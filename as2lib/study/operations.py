@@ -1,14 +1,15 @@
-"""Operations of a ranker, by formulas of its sizes: multiply-adds; reads no score and builds no model it knows.
+"""Operations of a ranker, by formulas of its sizes: multiply-adds; reads no score and builds no model.
 
 A word counts as a token; look-ups and norms are left out.
 """
 
-import json
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from math import nan
 from typing import Any, NamedTuple
 
-FORMULA_FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `encoder_operations`
+from as2lib.study.run import Run
+
+FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `of_pair`
 CLASSES = 2
 SPECIAL_TOKENS = 3  # tokens that an encoder puts around a question and a candidate
 
@@ -27,55 +28,65 @@ class Work(NamedTuple):
     question: float = 0.0
 
 
-def of_pair(config: dict[str, Any], tokens: float, every_token: bool = False, **heads: int) -> int:
-    """Multiply-adds of one pair of so many tokens, padding included.
+def operations(run: Run, facts_of: Callable[[Run], dict[str, Any]], words: Lengths) -> Work:
+    """What a run computes to rank, by its specification and the sizes in its facts; nan where nobody knows.
+
+    facts_of: what making a run measured, with the `encoder`'s sizes.
+    """
+    tokens = min(sum(words) + SPECIAL_TOKENS, run.spec.get("max_length", sum(words)))  # of a pair of mean words
+    if run.kind == "lexical":
+        return Work(0.0)
+    if run.kind in ("ensemble", "shuffled"):
+        parts = [operations(parent, facts_of, words) for parent in run.parent_runs()]
+        return Work(sum(part.candidate for part in parts), sum(part.question for part in parts))
+    if run.kind == "ranker" and run.scheme == "scores":
+        return Work(nan)
+    if run.kind == "ranker":
+        facts = facts_of(run)
+        if run.scheme == "cosine":  # two texts apart, each with a token before and behind it
+            question, candidate = (of_pair(facts["encoder"], length + 2, True) for length in words)
+            return Work(candidate, question)
+        return Work(of_pair(facts["encoder"], tokens, **facts["shape"]))
+    if "words" in run.spec:
+        return on_words(run.spec["words"], words)
+    heads = {name: run.spec["mhs"][name] for name in ("body", "heads")} if "mhs" in run.spec else {}
+    return Work(of_pair(configuration(run, facts_of), tokens, run.reads_every_token(), **heads))
+
+
+def configuration(run: Run, facts_of: Callable[[Run], dict[str, Any]]) -> dict[str, Any]:
+    """Of a run's encoder, as its fit recorded it, with the layers that the run keeps of it."""
+    specs = [step.spec for step in run.lineage()]
+    backbone = specs[0]["backbone"]
+    config = backbone.get("config") or facts_of(run)["encoder"]
+    layers = backbone.get("layers") or config["num_hidden_layers"]
+    for spec in specs:
+        layers = spec.get("layers", layers)
+    return {**config, "num_hidden_layers": layers}
+
+
+def of_pair(
+    config: Mapping[str, Any], tokens: float, every_token: bool = False, body: int | None = None, heads: int = 1
+) -> float:
+    """Multiply-adds of one pair of so many tokens, padding included, as `forward_flops` counts them on a model of
+    `FAMILIES`; nan for another.
+
+    A layer has 4 d² + 2 d f a token, and 2 n d a token in attention; for the first token alone 4 d² + 2 d f,
+    and in attention 2 n d for each of a heads.  n tokens · d hidden units · f feed-forward units · a attention heads.
 
     config: the encoder's, with `model_type`.  every_token: whether the last layer computes every token, as the papers
     draw it, or the one that the classifier reads.  body, heads: of a multiple-heads student.
     """
-    return _of_pair(json.dumps(config, sort_keys=True), round(tokens), every_token, **heads)
-
-
-@cache
-def _of_pair(config: str, tokens: int, every_token: bool, body: int | None = None, heads: int = 1) -> int:
-    fields = json.loads(config)
-    if body is None:
-        body = fields["num_hidden_layers"] - 1  # a plain model: one head of one layer
-    if fields["model_type"] in FORMULA_FAMILIES:
-        return encoder_operations(fields, tokens, every_token, body, heads)
-    whole = _counted(config, tokens)
-    below = json.dumps(fields | {"num_hidden_layers": body}, sort_keys=True)
-    return whole + (heads - 1) * (whole - _counted(below, tokens))  # the last layers, once more for each further head
-
-
-def encoder_operations(config: dict[str, Any], tokens: int, every_token: bool, body: int, heads: int) -> int:
-    """Multiply-adds of one pair in an encoder of `FORMULA_FAMILIES`, as `forward_flops` counts them on the model.
-
-    A layer has 4 d² + 2 d f a token, and 2 n d a token in attention; for the first token alone 4 d² + 2 d f,
-    and in attention 2 n d for each of a heads.  n tokens · d hidden units · f feed-forward units · a attention heads.
-    """
-    d, f, n = config["hidden_size"], config["intermediate_size"], tokens
-    family, attention_heads = config["model_type"], config["num_attention_heads"]
+    family, n = config["model_type"], round(tokens)
+    if family not in FAMILIES:
+        return nan
+    d, f, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+    body = layers - 1 if body is None else body  # a plain model: one head of one layer
     width = config.get("embedding_size", 128) if family in ("albert", "electra") else d
     layer = n * (4 * d**2 + 2 * d * f) + 2 * n**2 * d
-    last = layer if every_token else 4 * d**2 + 2 * d * f + 2 * attention_heads * n * d
+    last = layer if every_token else 4 * d**2 + 2 * d * f + 2 * config["num_attention_heads"] * n * d
     projection = n * width * d if width != d or family == "albert" else 0
-    head = (config["num_hidden_layers"] - body - 1) * layer + last + d**2 + d * CLASSES
+    head = (layers - body - 1) * layer + last + d**2 + d * CLASSES
     return projection + body * layer + heads * head
-
-
-@cache
-def _counted(config: str, tokens: int) -> int:
-    """Of any other family, in which every token is computed: on a model without weights."""
-    import torch
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-    from transformers.initialization import no_init_weights
-
-    from as2lib.metrics.cost import forward_flops
-
-    with torch.device("meta"), no_init_weights():
-        model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**json.loads(config)))
-        return forward_flops(model, {"input_ids": torch.zeros(1, tokens, dtype=torch.long)})
 
 
 def on_words(spec: Mapping[str, Any], words: Lengths) -> Work:

@@ -13,8 +13,7 @@ from as2lib.study.study import Study
 CHECK = "check"  # the name of the study's check, beside those of notebooks
 LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
 MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their identities
-    "cli.py commands/ fit/ losses/ study/derived.py study/estimate.py study/fitting.py study/publishing.py "
-    "study/worker.py".split()
+    "cli.py commands/ fit/ losses/ study/estimate.py study/make.py study/publishing.py study/fit_missing.py".split()
 )
 
 

@@ -359,7 +359,7 @@ class Params(Strict):
         "headline", description="whose p values Holm corrects: the headline comparisons, or the four that decide"
     )
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
-    rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: recipes.Ranker")
+    rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: run.Scorer")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
 
     @field_validator("cascade", "cosinet", "govern")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib.paths import file_sha256
 from as2lib.study import catalogue, packed
+from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, read_json, write_json
 from as2lib.study.study import Study
-from as2lib.study.worker import make_all
 
 if TYPE_CHECKING:
     import pandas
@@ -34,12 +34,13 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     members = [member for name in names for member in store.planned(name).parents.get("members", ())]
     unpublished = [run.name for run in members if store.identity(run) != index.get(run.name, {}).get("identity")]
     names = list(dict.fromkeys([*unpublished, *names]))
-    make_all(store, names)
+    for name in store.needed(names):
+        store.make(name)
     runs = [run for run in map(store.find, names) if not run.scores_only]
     parts = catalogue.parts_read(study)
     in_ensembles = {member.name for run in store.plan.values() for member in run.parents.get("members", ())}
     for run in runs:
-        made_by = {"commit": run.commit, "version": run.run.recipe.version}
+        made_by = {"commit": run.commit, "version": VERSIONS[run.run.kind]}
         index[run.name] = {"identity": run.identity, "facts": run.facts, **made_by}
         index[run.name] |= _write(run, store.index_folder, parts.get(run.run.system, set()), run.name in in_ensembles)
         sources |= store.sources(run.name)

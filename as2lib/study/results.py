@@ -53,7 +53,7 @@ def load(
             table = stored.scores(split)
             if weights == "last" and "last" in table:
                 table = table.assign(score=table["last"])
-            elif weights == "last" and stored.scores_only and run.recipe.seeded:
+            elif weights == "last" and stored.scores_only and run.seeded:
                 raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
             values = of_questions(table, questions, columns[3:])
             frames.append(values.assign(system=system.run, seed=run.number))

@@ -1,30 +1,115 @@
-"""What a row, a run and a notebook are; knows no file and makes nothing."""
+"""What a row, a run and a notebook are, as plain values; knows no file and makes nothing.
+
+Importing this brings in neither torch nor numpy, so that a study is planned at once.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from as2lib.study.recipes import Parent, Recipe
+from as2lib.fit import objectives
 
 if TYPE_CHECKING:
     from as2lib.study.study import Study
 
+VERSIONS = {
+    "lexical": 1,
+    "ranker": 1,
+    "ensemble": 2,
+    "shuffled": 1,
+    "fit": 2,
+}  # raised when what a kind computes changes
 UNSEEDED = -1  # stands for the seed of a ranker that none changes
 RUN_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")  # of a teacher's scores
+Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
+Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
+
+
+class Scorer:
+    """What the kind and the specification of a row, or of a run, say of it.
+
+    kind: "fit", "ensemble", "lexical", "ranker" (taken as it is), "shuffled" (a model over lists in a random order).
+    spec: what identifies it beside data, parents and seed, as JSON values, the keys that are set alone:
+        lexical   scorer: a function of `models.lexical`
+        ranker    max_length; source: "cosine:NAME" of a sentence encoder, "cerberus:FILE" as that paper released it,
+                  the file of a teacher's scores, or else a reranker by its hub name or folder
+        ensemble  combine: "mean", "weighted" by so many `trials` on dev, "logistic"; calibration
+        fit       loss; training: how long and how fast, as `fit.train` takes it; unit: what stays together in a batch;
+                  leave_out: [n, folds] of the questions; unlabelled: learns from a pool; shuffle: from random orders;
+                  words: a model over static vectors, `type` and what it takes; or of a cross-encoder max_length,
+                  backbone: {"name", "layers"} or {"config"} where it continues no other fit; layers: those it keeps;
+                  reads: "mean" of all tokens; model: a function of one's own; dropout, attention; alpha, tau,
+                  settings: of the loss; schedule: of a cascade's exits; calibration: of teachers;
+                  mhs: body, heads, combine, perturb; or cascade: exits, stop_gradient, pooling
+    """
+
+    kind: str
+    spec: Mapping[str, Any]
+
+    @property
+    def seeded(self) -> bool:
+        return self.kind not in ("lexical", "ranker")
+
+    @property
+    def family(self) -> str:
+        """What a reader calls its kind."""
+        names = {"lexical": "trivial", "ranker": "taken as it is", "ensemble": "ensemble", "shuffled": ""}
+        parts = {"words": "no transformer", "mhs": "heads", "cascade": "cascade"}
+        of_fit = next((name for part, name in parts.items() if part in self.spec), "one encoder")
+        return names.get(self.kind, of_fit)
+
+    @property
+    def orders_only(self) -> bool:
+        """Whether its scores are no probabilities."""
+        if self.kind == "fit":
+            return (self.spec.get("unit") or objectives.unit(self.spec["loss"])) == "question"
+        return self.kind == "ranker" and self.scheme == "cosine"
+
+    @property
+    def reads_order(self) -> bool:
+        """Whether it reads the order of the candidates."""
+        if self.kind == "lexical":
+            return self.spec["scorer"] not in ("word_overlap", "bm25")
+        return bool(self.spec.get("words", {}).get("rank_rnn"))
+
+    @property
+    def scheme(self) -> str:
+        """Of a ranker that is taken as it is: "cosine", "cerberus", "scores" or "reranker"; "" of any other."""
+        source = self.spec.get("source", "")
+        scheme, _, name = source.partition(":")
+        if name and scheme in ("cosine", "cerberus"):
+            return scheme
+        return "" if self.kind != "ranker" else "scores" if source.endswith(TABLE_ENDINGS) else "reranker"
+
+    @property
+    def encoders(self) -> list[str]:
+        """The pretrained model from which it starts, whose words it reads, or that it is; or a file of scores."""
+        if self.kind == "ranker":
+            source = self.spec["source"]
+            return [source.partition(":")[2] if self.scheme in ("cosine", "cerberus") else source]
+        vectors = self.spec.get("words", {}).get("vectors", {})
+        name = vectors.get("name") if vectors.get("source") == "encoder" else self.spec.get("backbone", {}).get("name")
+        return [name] if name else []
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Scorer):
     """One trained or derived scorer: all that makes it, and the runs it is made from.
 
-    name: such as "mhs/3h1/seed-0".  parents: role ("start", "teachers", "members", "model") → runs.
+    name: such as "mhs/3h1/seed-0".  data: role ("train", "dev", "test", "vocabulary") → `source:split` parts.
+    parents: role ("start", whose weights it continues; "teachers"; "members"; "model") → runs.
+    computing: `threads` and `precision`, where its scores depend on them.
     """
 
     name: str
-    recipe: Recipe
+    kind: str
     seed: int
+    spec: Mapping[str, Any]
+    data: Mapping[str, tuple[str, ...]]
     parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
+    computing: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not RUN_NAME.fullmatch(self.name):  # it names files and folders, also of a stranger's index
@@ -39,23 +124,9 @@ class Run:
         return self.name.rsplit("/seed-", 1)[0]
 
     @property
-    def kind(self) -> str:
-        return self.recipe.kind
-
-    @property
     def number(self) -> int:
         """Its seed, by which it is paired with others; `UNSEEDED` of a ranker that none changes."""
-        return self.seed if self.recipe.seeded else UNSEEDED
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What identifies it beside its data, seed and parents, as plain JSON values."""
-        return self.recipe.spec
-
-    @property
-    def data(self) -> Mapping[str, tuple[str, ...]]:
-        """Role ("train", "dev", "test", "vocabulary") → `source:split` parts."""
-        return self.recipe.data
+        return self.seed if self.seeded else UNSEEDED
 
     def parent_runs(self) -> list["Run"]:
         """The runs that it is made from directly."""
@@ -66,6 +137,10 @@ class Run:
         [before] = [start.lineage() for start in self.parents.get("start", ())] or [[]]
         return [*before, self]
 
+    def reads_every_token(self) -> bool:
+        """Whether a classifier reads every token of the last layer."""
+        return any("reads" in step.spec or "cascade" in step.spec for step in self.lineage())
+
     def content(self) -> tuple[Any, ...]:
         """What two runs of one name have to agree in."""
         parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
@@ -73,19 +148,23 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of a paper's table, a system.
+class Row(Scorer):
+    """A row of a paper's table, a system, and what its runs have in common.
 
     run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
     label: the only name it has, wherever a person reads it ("MHS").
     group: what colours and legends tell apart ("heads", "teacher", "one teacher", "untaught", "ensemble", …).
+    data: as a run's.  parents: role → what they are made from, by name or row; or a function of the seed.
     seeds: of its runs; None: the study's; `rows` of a study's file replaces them.
     """
 
     run: str
     label: str
     group: str
-    recipe: Recipe
+    kind: str
+    spec: Mapping[str, Any]
+    data: Mapping[str, tuple[str, ...]]
+    parents: Parents = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
 
     def of(self, study: "Study") -> "Row":
@@ -97,11 +176,15 @@ class Row:
     def make(self, study: "Study", seed: int) -> Run:
         """Its run of a seed, with all that this is made from."""
         parents = {}
-        for role, named in self.recipe.parents.items():
+        for role, named in self.parents.items():
             named = named(seed) if callable(named) else named
             parents[role] = tuple(_parent(study, parent, seed) for parent in named)
-        recipe = self.recipe.made_from(parents)
-        return Run(f"{self.run}/seed-{seed}", recipe, seed, parents) if recipe.seeded else Run(self.run, recipe, 0)
+        spec = self.spec
+        if any(member.orders_only for member in parents.get("members", ())):  # these are calibrated first
+            spec = {**spec, "calibration": "platt"}
+        name, seed = (f"{self.run}/seed-{seed}", seed) if self.seeded else (self.run, 0)
+        counts = {"fit": ("threads", "precision"), "ranker": ("precision",)}.get(self.kind, ())
+        return Run(name, self.kind, seed, spec, self.data, parents, {name: getattr(study, name) for name in counts})
 
     def runs(self, study: "Study") -> list[Run]:
         return [self.make(study, seed) for seed in self.seeds]

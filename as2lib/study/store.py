@@ -1,34 +1,38 @@
-"""Where a run lives: its identity, its folder, its scores in the repository; knows nothing of how runs are made.
+"""Where a run is: its key, its folder, its scores in the repository; makes one under a lock, and knows not how.
 
-A run's folder, `work/runs/<identity>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
+A run's folder, `work/runs/<key>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
 `reports/<study>/runs/` has what `as2 publish` adds: <name>.parquet with a run's scores, <name>.jsonl with its log, both
 by their SHA-256 in index.json, and pairs/ with the pairs of each split, once (packed.py); sources.json has the
 identities of the data and encoders that they were made from.  An ensemble's scores are made of its members'.
 """
 
 import json
+import os
+import shutil
 import subprocess
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2lib import hub
+from as2lib import plugins
 from as2lib.data import sets
-from as2lib.paths import PACKAGE, file_sha256, find_root, local_folder, model_origin, whole_file, work_folder
+from as2lib.locks import file_lock, lock
+from as2lib.paths import PACKAGE, file_sha256, find_root, whole_file, work_folder
+from as2lib.study.encoders import encoder_identity
 from as2lib.study.params import Params
-from as2lib.study.run import Run
+from as2lib.study.run import VERSIONS, Run
 
 if TYPE_CHECKING:
     import pandas
 
-# Encoders known by their tensors (`tensors_fingerprint`), whatever file and folder holds them.
-KNOWN_TENSORS = {
-    "sentence-transformers/all-MiniLM-L6-v2": "b73b902c14041882f5a35215f7933bf4e5d523c3a420b61da7708f76b8ec99c2",
-    "sentence-transformers/all-mpnet-base-v2": "01adf25e54281b5106c84e9f03a97b7e10f0fc999c017323231ed5e97056615e",
-}
-ENCODER_FILES = ("config.json", "*.bin", "tokenizer*", "vocab*", "merges.txt", "*.model")
+VECTORS_VERSION = 1  # of word vectors: raised when the same source and corpus would give other ones
+ERROR_FILE = "error.txt"  # in the folder of a run that failed: the traceback
+CHECKPOINT = "checkpoint"  # in a run's folder while it is made
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,9 @@ class StoredRun:
 
     def _published(self, split: str) -> "pandas.DataFrame":
         if self.members:
-            from as2lib.study.derived import combined_scores  # which stands above
+            from as2lib.study.ensemble import combined  # with numpy, which a plan does without
 
-            return combined_scores(self.run.recipe, self.facts, self.members, split)
+            return combined(self.run, self.facts, self.members, split)
         [file] = [name for name in self.files if name.endswith(".parquet")]
         table = _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
         return table.assign(last=table["score"]) if self.last_is_best else table
@@ -108,17 +112,6 @@ def _read_published(path: Path, digest: str, pairs: tuple[tuple[str, Path], ...]
     return packed.read_scores(path, {name: packed.read_pairs(file) for name, file in pairs}, split)
 
 
-@dataclass(frozen=True)
-class Task:
-    """A run to make, its parents by their role, and the folder to write to.  progress: whether a fit shows its bar."""
-
-    store: "Store"
-    run: Run
-    parents: dict[str, list[StoredRun]]
-    folder: Path
-    progress: bool = False
-
-
 # ---------------------------------------------------------------- the runs of a study
 
 
@@ -130,39 +123,55 @@ class Store:
         self._identities: dict[str, str] = {}
         self._data, self.encoder_identity = cache(self._data_identity), cache(self._encoder_identity)
 
-    def planned(self, name: str) -> Run:
+    def planned(self, run: Run | str) -> Run:
         """The run of that name.  Raises KeyError."""
-        if name not in self.plan:
-            raise KeyError(f"no run {name!r}; `as2 plan {self.study.study}` lists them")
-        return self.plan[name]
+        if isinstance(run, Run):
+            return run
+        if run not in self.plan:
+            raise KeyError(f"no run {run!r}; `as2 plan {self.study.study}` lists them")
+        return self.plan[run]
 
     # ------------------------------------------------------------ identities
 
     def identity(self, run: Run | str) -> str:
-        """SHA-256 over everything that was asked of the run; the same wherever its data and weights are the same."""
+        """A run's key: SHA-256 over everything that was asked of it; the same wherever its data and weights are."""
         name = run.name if isinstance(run, Run) else run
         if name not in self._identities:
-            self._identities[name] = json_sha256(self.ingredients(name))
+            self._identities[name] = json_sha256(self.ingredients(run))
         return self._identities[name]
 
-    def ingredients(self, name: str) -> dict[str, Any]:
+    def ingredients(self, run: Run | str) -> dict[str, Any]:
         """What the identity hashes, as JSON values."""
-        run = self.planned(name)
+        run = self.planned(run)
         return {
             "kind": run.kind,
-            "version": run.recipe.version,
+            "version": VERSIONS[run.kind],
             "spec": run.spec,
             "seed": run.seed,
             "data": {role: [self._data(part) for part in parts] for role, parts in run.data.items()},
-            "parents": {role: [self.identity(run.name) for run in runs] for role, runs in run.parents.items()},
-            **run.recipe.ingredients(self),
+            "parents": {role: [self.identity(run) for run in runs] for role, runs in run.parents.items()},
+            **run.computing,
+            **self._named(run),
         }
 
-    def sources(self, name: str) -> dict[str, Any]:
+    def _named(self, run: Run) -> dict[str, Any]:
+        """What a specification names, by its content: weights, word vectors, code of one's own."""
+        paths = [path for path in (run.spec.get("loss"), run.spec.get("model")) if plugins.is_path(path)]
+        named: dict[str, Any] = {"own": {path: plugins.source(path) for path in paths}} if paths else {}
+        weights = {"weights": self.encoder_identity(run.encoders[0])} if run.encoders else {}
+        if "words" in run.spec:
+            vectors = run.spec["words"]["vectors"]
+            file = {"sha256": file_sha256(find_root() / vectors["name"])} if vectors["source"] == "file" else {}
+            return named | {"vectors": {"version": VECTORS_VERSION, **weights, **file}}
+        if "cascade" in run.spec:
+            named["classifiers"] = "glorot"  # what they start with: models/cascade.py
+        return named | weights
+
+    def sources(self, run: Run | str) -> dict[str, Any]:
         """The identities of the data and encoders that a run names, as `sources.json` has them."""
-        run = self.planned(name)
+        run = self.planned(run)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
-        return identities | {encoder: self.encoder_identity(encoder) for encoder in run.recipe.encoders}
+        return identities | {encoder: self.encoder_identity(encoder) for encoder in run.encoders}
 
     def learnt_from(self, run: Run) -> str:
         """A name of the pairs that a run learns from, found without loading them."""
@@ -187,15 +196,20 @@ class Store:
 
     # ------------------------------------------------------------ what is here
 
-    def folder(self, name: str) -> Path:
-        return work_folder() / "runs" / self.identity(name)[:24]
+    def folder(self, run: Run | str) -> Path:
+        return work_folder() / "runs" / self.identity(run)[:24]
 
-    def find(self, name: str, model: bool = False) -> StoredRun | None:
+    def partial(self, run: Run | str) -> Path:
+        """Where a run is written until it is whole, and a killed fit finds its checkpoint."""
+        return self.folder(run).with_suffix(".partial")
+
+    def find(self, run: Run | str, model: bool = False) -> StoredRun | None:
         """The run if it was made here, or its scores are published; else None.
 
         model: only where its weights are here too (of an ensemble: those of its members).
         """
-        run, identity, folder = self.planned(name), self.identity(name), self.folder(name)
+        run = self.planned(run)
+        identity, folder = self.identity(run), self.folder(run)
         if (folder / "done.json").exists() and not (model and self._weights_missing(run)):
             done = read_json(folder / "done.json")
             return StoredRun(run, identity, done["facts"], folder, done.get("commit"))
@@ -204,7 +218,7 @@ class Store:
         runs, name, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
         folder = (runs / name).parent
         pairs = {split: runs / "pairs" / file for split, file in entry.get("pairs", {}).items()}
-        members = [self.find(member.name) for member in run.parents.get("members", ())]
+        members = [self.find(member) for member in run.parents.get("members", ())]
         if None in members:
             return None
         return StoredRun(
@@ -223,9 +237,13 @@ class Store:
     def _weights_missing(self, run: Run) -> bool:
         if run.kind == "ensemble":
             return any(self._weights_missing(member) for member in run.parents["members"])
-        return run.kind == "fit" and not (self.folder(run.name) / "model").exists()
+        return run.kind == "fit" and not (self.folder(run) / "model").exists()
 
-    def needed(self, names: list[str], model: bool = False) -> dict[str, bool]:
+    def parents(self, run: Run) -> dict[str, list[StoredRun]]:
+        """What a run is made from, by its role."""
+        return {role: [self.find(parent) for parent in runs] for role, runs in run.parents.items()}
+
+    def needed(self, names: Iterable[str], model: bool = False) -> dict[str, bool]:
         """The runs that are missing for these scores, or models, parents first → whether their weights are needed."""
         weights_for = {self.planned(name).name: model for name in names}  # run → whether its weights are wanted
         needed: dict[str, bool] = {}
@@ -241,6 +259,29 @@ class Store:
                 for parent in parents:
                     weights_for[parent.name] = weights_for.get(parent.name, False) or of_parents
         return dict(reversed(needed.items()))
+
+    def make(self, run: Run | str, wait: bool = True, progress: bool = False) -> StoredRun | None:
+        """Make a run whose parents are here, a fit with its weights; None where another process made it meanwhile.
+
+        wait: for the process that is at it; else filelock's Timeout.  What fails leaves its traceback in `ERROR_FILE`.
+        """
+        run = self.planned(run)
+        folder, unfinished = self.folder(run), self.partial(run)
+        with lock(folder.name, run.name) if wait else file_lock(folder.name).acquire(blocking=False):
+            if self.find(run, model=run.kind == "fit"):
+                return None
+            with noting(unfinished / ERROR_FILE):
+                write_json(unfinished / "spec.json", {"name": run.name, **self.ingredients(run)})
+                tables, facts = makers()[run.kind](self, run, unfinished, progress)
+                for split, table in tables.items():
+                    with whole_file(unfinished / "scores" / f"{split}.parquet") as temporary:
+                        table.to_parquet(temporary, index=False, compression="snappy")
+                done = {"identity": self.identity(run), "commit": git_commit(), "facts": facts}
+                write_json(unfinished / "done.json", done)
+                shutil.rmtree(folder, ignore_errors=True)  # one without weights
+                os.replace(unfinished, folder)
+            (folder / CHECKPOINT).unlink(missing_ok=True)  # only now: until here a killed fit goes on from it
+            return self.find(run)
 
     # ------------------------------------------------------------ what is published
 
@@ -277,72 +318,24 @@ class Store:
         return sources
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.exists() else {}
+def makers() -> dict[str, Any]:
+    """What makes each kind of run."""
+    from as2lib.study.make import MAKERS  # with torch
+
+    return MAKERS
 
 
-# ---------------------------------------------------------------- identities of encoders
-
-
-def encoder_identity(name: str) -> dict[str, Any]:
-    """A known encoder's name and fingerprint, a hub name at its commit, or what is in a folder.
-
-    {"hub", "revision"} where it is neither here nor to be asked for at the hub.
-    """
-    if name in KNOWN_TENSORS:
-        return {"name": name, "tensors": KNOWN_TENSORS[name]}
-    if (file := file_at(name)).is_file():
-        return {"sha256": file_sha256(file)}
-    origin, revision = model_origin(name)
-    if isinstance(origin, Path):
-        return _folder_identity(origin)
-    commit = hub.commit(origin, revision)
-    return {"hub": origin, "commit": commit} if commit else {"hub": origin, "revision": revision}
-
-
-def file_at(name: str) -> Path:
-    """The place of a file: from the project's root, or in the folder that local.yaml has for the hub name before it."""
-    owner, _, rest = name.partition("/")
-    repository, _, file = rest.partition("/")
-    folder = local_folder(f"{owner}/{repository}") if file else None
-    return folder / file if folder else find_root() / name
-
-
-@cache
-def _folder_identity(folder: Path) -> dict[str, Any]:
-    """The fingerprint of its tensors, and the SHA-256 of the files that say how they and texts are read."""
-    files = sorted({path for pattern in ENCODER_FILES for path in folder.glob(pattern)})
-    identity = {path.name: file_sha256(path) for path in files}
-    for path in sorted(folder.glob("*.safetensors")):
-        identity[path.name] = tensors_fingerprint(path)
-    return identity
-
-
-def tensors_fingerprint(file: str | Path) -> str:
-    """The SHA-256 of the tensors in a safetensors file: of their names, types, shapes and bytes, by name."""
-    from safetensors import safe_open
-
-    total = sha256()
-    with safe_open(file, "numpy") as stored:
-        for name in sorted(stored.keys()):
-            tensor = stored.get_tensor(name)
-            total.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
-            total.update(tensor.tobytes())
-    return total.hexdigest()
-
-
-@cache
-def require_known_tensors(name: str) -> None:
-    """Raises ValueError where the weights of a known encoder are not those that this study knows by its name."""
-    if name not in KNOWN_TENSORS:
-        return
-    from as2lib.data.pretrained import folder_of
-
-    folder, known = folder_of(name), KNOWN_TENSORS[name]
-    fingerprint = tensors_fingerprint(folder / "model.safetensors")
-    if fingerprint != known:
-        expected = f"expected the weights of fingerprint {known[:12]}, got {fingerprint[:12]} in {folder}"
-        raise ValueError(f"{name}: {expected}; give another version a path or name of its own")
+@contextmanager
+def noting(error: Path) -> Iterator[None]:
+    """Leaves the traceback of what fails in a file, until it is tried again."""
+    error.unlink(missing_ok=True)
+    try:
+        yield
+    except Exception:
+        with suppress(OSError):  # a full disk has no place for it
+            error.parent.mkdir(parents=True, exist_ok=True)
+            error.write_text(traceback.format_exc(), encoding="utf-8")
+        raise
 
 
 # ---------------------------------------------------------------- files
@@ -370,25 +363,6 @@ def write_json(path: Path, content: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def write_scores(path: Path, pairs: Any, score: Any, **columns: Any) -> None:
-    """A row a pair: question_id, position, label, score, no text; and `last` (of the last weights), heads, exits."""
-    import numpy
-    import pandas
-
-    from as2lib.metrics.questions import Questions
-
-    table = pandas.DataFrame({"question_id": pairs["question_id"][:]})
-    table["position"] = Questions.together(table["question_id"]).place.astype("int32")
-    table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
-    table["score"] = numpy.asarray(score, dtype="float64")
-    write_parquet(path, table.assign(**columns))
-
-
-def write_parquet(path: Path, table: "pandas.DataFrame") -> None:
-    with whole_file(path) as temporary:
-        table.to_parquet(temporary, index=False, compression="snappy")
-
-
 @cache
 def git_commit() -> str | None:
     """The commit of the sources at work; None where they are in no clone."""
@@ -396,3 +370,7 @@ def git_commit() -> str | None:
         return None
     command = ["git", "-C", str(PACKAGE.parent), "rev-parse", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.exists() else {}

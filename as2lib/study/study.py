@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
+from as2lib.data.sets import is_watched
 from as2lib.keys import read_yaml, with_numbers
 from as2lib.paths import find_root, params_folder, settle_notebook
 from as2lib.study import catalogue, params, run
-from as2lib.study.recipes import Lexical
 from as2lib.study.run import Row, Run
 from as2lib.study.store import Store, StoredRun
 
@@ -127,9 +127,8 @@ class Study(params.Params):
         model: with its weights, also where its published scores are here.
         """
         if self.store.find(name, model) is None:
-            from as2lib.study.worker import make_all
-
-            make_all(self.store, [name], model=model)
+            for missing in self.store.needed([name], model):
+                self.store.make(missing, progress=is_watched())
         return self.store.find(name, model)
 
     def runs(self, system: str) -> list[StoredRun]:
@@ -152,8 +151,8 @@ class Study(params.Params):
     def model(self, name: str) -> "str | Path":
         """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
         planned = self.store.planned(name)
-        if isinstance(planned.recipe, Lexical):
-            return f"lexical/{planned.recipe.scorer}"
+        if planned.kind == "lexical":
+            return f"lexical/{planned.spec['scorer']}"
         if planned.kind != "fit":
             raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
         return self.run(name, model=True).model_folder

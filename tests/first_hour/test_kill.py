@@ -1,18 +1,16 @@
-"""A fit that is killed at its worst moment, when all is computed and nothing has its name; a job whose time is up."""
+"""A fit that is killed at its worst moment, when all is computed and nothing has its name."""
 
 import multiprocessing
 import os
 import shutil
 import signal
-import sys
-import time
 
 import pytest
 
 from as2lib.cli import main
 from as2lib.fit import loop
 from as2lib.fit.checkpoint import Progress
-from tests.study.conftest import STEP, write_study
+from tests.study.conftest import write_study
 
 RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
 
@@ -28,13 +26,6 @@ def killed():
 
     loop.CHECKPOINT_SECONDS, os.replace = 0.0, kill
     main(["fit", "tiny", RUN])
-
-
-def queued(folder):
-    """Fits as a job of a cluster does whose `scontrol` is in a folder."""
-    os.environ |= {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
-    loop.CHECKPOINT_SECONDS = 0.0
-    sys.exit(main(["fit", "tiny"]))
 
 
 def forked(target, *arguments):
@@ -76,20 +67,3 @@ def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint
     assert len(steps) < whole / 2
     assert scores.read_bytes() == before
     assert not [path for path in scores.parents[1].rglob("*") if "checkpoint" in path.name]
-
-
-def test_a_worker_whose_time_is_up_saves_a_checkpoint_and_is_put_back_in_the_queue(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    long = {**STEP, "steps": 1_000_000}
-    root = write_study(tmp_path, fit={"transfer": long, "adapt": STEP})
-    (root / "bin").mkdir()
-    (root / "bin" / "scontrol").write_text(f"#!/bin/sh\necho $* >> {root}/scontrol.txt\n")
-    (root / "bin" / "scontrol").chmod(0o755)
-    process = forked(queued, root / "bin")
-    while not any((root / "work" / "runs").glob("*.partial/checkpoint")):
-        assert process.is_alive(), "the fit ended"
-        time.sleep(0.1)
-    process.terminate()
-    process.join()
-    assert process.exitcode == 128 + signal.SIGTERM
-    assert (root / "scontrol.txt").read_text() == "requeue 7\n"

@@ -79,15 +79,15 @@ class InventedRun:
             return strength * pairs["label"] + (1 - strength) * generator.random(len(pairs))
 
         table.insert(3, "score", score())
-        for head in range(getattr(self.run.recipe, "heads", 0)):
+        for head in range(self.run.spec.get("mhs", {}).get("heads", 0)):
             table[f"head_{head}"] = score()
-        for layer in getattr(self.run.recipe, "exits", ()):
+        for layer in self.run.spec.get("cascade", {}).get("exits", ()):
             table[f"exit_{layer}"] = score()
         return table.assign(last=score()) if self.run.kind == "fit" else table  # by the last weights of a fit
 
     def log(self) -> list[dict]:
         READ.add(self.name)
-        heads = getattr(self.run.recipe, "heads", None)
+        heads = self.run.spec.get("mhs", {}).get("heads")
         soft = [0.5] * heads if heads else 0.5
         return [{"step": step, "dev_MAP": 0.5 + step / 100, "soft": soft, "followed": 1.5} for step in (2, 4)]
 

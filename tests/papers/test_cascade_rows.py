@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from as2lib import Study
@@ -36,13 +34,13 @@ def test_models_for_the_target_follow_on_the_wide_set_or_on_the_transfer_set_by_
         [first] = small.plan[target].parents["start"]
         assert first.data["train"] == tuple(small.data.transfer.train)
         transfer = small.fit.transfer.model_dump(exclude_none=True)
-        assert first.recipe.training == small.plan[wide].recipe.training == transfer
-        assert small.plan[target].recipe.training == small.fit.adapt.model_dump(exclude_none=True)
+        assert first.spec["training"] == small.plan[wide].spec["training"] == transfer
+        assert small.plan[target].spec["training"] == small.fit.adapt.model_dump(exclude_none=True)
 
 
 def test_a_longer_cascade_has_the_steps_of_all_its_exits_and_differs_in_nothing_else():
     every = Study.load("wikiqa_base", {"cascade.seeds": [0]}).systems
-    recipes = {name: every[f"{name}/wide"].recipe for name in ("cascade", "cascade-longer")}
-    training = dict(recipes["cascade"].training)
-    assert recipes["cascade-longer"].training == training | {"steps": 5 * training["steps"]}
-    assert replace(recipes["cascade-longer"], training=training, data=recipes["cascade"].data) == recipes["cascade"]
+    cascade, longer = (every[f"{name}/wide"].spec for name in ("cascade", "cascade-longer"))
+    training = cascade["training"]
+    assert longer["training"] == training | {"steps": 5 * training["steps"]}
+    assert {**longer, "training": training} == cascade

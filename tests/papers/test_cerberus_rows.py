@@ -43,7 +43,7 @@ def test_head_i_learns_from_teacher_i_in_turn_where_there_are_more_heads(study):
     assert parents(five, "mhs/5h1/seed-1") == [*names, *names[:2]]
     shape = {"body": 3, "heads": 5, "combine": "probability", "perturb": study.mhs.perturb}
     assert five.plan["mhs/5h1/seed-1"].spec["mhs"] == shape
-    assert study.plan["mhs/3h2/seed-0"].recipe.body == 2  # deeper heads leave fewer layers to it
+    assert study.plan["mhs/3h2/seed-0"].spec["mhs"]["body"] == 2  # deeper heads leave fewer layers to it
     assert systems.stands_for(study) == {"mhs/3h1": "mhs/3h1", "mhs/3h2": "mhs/3h6"}
 
 
@@ -73,7 +73,7 @@ def test_hydra_learns_from_base_models_that_differ_by_seed_more_of_them_where_th
 
 
 def test_heads_that_would_stay_equal_are_perturbed_and_no_others(study):
-    perturbed = {name.split("/seed")[0] for name, run in study.plan.items() if getattr(run.recipe, "perturb", None)}
+    perturbed = {name.split("/seed")[0] for name, run in study.plan.items() if "perturb" in run.spec.get("mhs", ())}
     assert perturbed == {"mhs/3h1-no-teacher", "mhs/3h1-one-teacher", "mhs/one-albert"}
     assert "teachers" not in study.plan["mhs/3h1-no-teacher/seed-0"].parents
     assert parents(study, "mhs/3h1-one-teacher/seed-0") == ["teacher/electra/seed-0"] * 3
@@ -88,7 +88,7 @@ def test_a_study_that_transfers_nothing_starts_from_the_encoders_and_has_no_rows
 
 @pytest.mark.parametrize("study", ["sample", "wikiqa", "selqa", "paper"])
 def test_rows_that_differ_in_one_thing_differ_in_nothing_else_that_they_learn_by(study):
-    made = {row.run: row.recipe.spec for row in systems.systems(Study.load(study))}
+    made = {row.run: row.spec for row in systems.systems(Study.load(study))}
     learns_by = {run: {key: spec.get(key) for key in ("loss", "unit", "tau", "alpha")} for run, spec in made.items()}
     for run in made:
         if run.startswith("direct/"):  # without the transfer step, by the same objective
@@ -106,7 +106,7 @@ def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
     heads = f"mhs/{len(names)}h1"
     assert systems.roles(study).mhs == heads
     assert parents(study, f"{heads}/seed-0") == [f"teacher/{name}/seed-0" for name in names]
-    assert study.plan[f"{heads}/seed-0"].recipe.heads == len(names)
+    assert study.plan[f"{heads}/seed-0"].spec["mhs"]["heads"] == len(names)
     assert analyses.published(study, "table2").index.str.endswith(systems.PAPER_TEACHERS).sum() == 0
 
 

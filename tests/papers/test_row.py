@@ -18,11 +18,11 @@ def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
 def test_a_parent_has_the_rows_seed_or_its_first_or_one_that_is_said(root):
     study = Study.load("tiny")
     teachers = ("teacher/electra", ("teacher/roberta", 1))
-    taught = Row("mine/taught", "taught", "", fit(study, "student", "kd_sum", teachers))
+    taught = Row("mine/taught", "taught", "", **fit(study, "student", "kd_sum", teachers))
     names = [run.name for run in taught.make(study, 0).parents["teachers"]]
     assert names == ["teacher/electra/seed-0", "teacher/roberta/seed-1"]
-    once = Row("mine/once", "once", "", fit(study, "student"), (0,))
-    [start] = Row("mine/after", "after", "", fit(study, once)).make(study, 1).parents["start"]
+    once = Row("mine/once", "once", "", **fit(study, "student"), seeds=(0,))
+    [start] = Row("mine/after", "after", "", **fit(study, once)).make(study, 1).parents["start"]
     assert start.name == "mine/once/seed-0"
 
 
@@ -44,7 +44,7 @@ def test_a_budget_is_what_an_encoder_changes_of_the_studys(root):
 
 
 def test_rankers_that_read_the_order_stand_only_where_it_means_something_in_every_part():
-    lexical = [run.recipe.scorer for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
+    lexical = [run.spec["scorer"] for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
     assert "word_overlap" in lexical
     assert not {"reciprocal_rank", "overlap_then_rank"} & {*lexical}
     parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}

@@ -12,7 +12,7 @@ from as2lib.data.encode import word_tokenizer
 from as2lib.data.pairs import load_parts
 from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
-from as2lib.study.recipes import Ranker
+from as2lib.papers.taken import RELEASED
 from tests.encoders import classifier
 from tests.models.test_cerberus import CONFIG, released
 from tests.models.test_embedding import TEXTS, folder
@@ -67,7 +67,7 @@ def test_a_released_student_is_a_row_for_who_has_its_file(root):
     backbone = root / "electra"
     AutoConfig.for_model("electra", **CONFIG, embedding_size=24).save_pretrained(backbone)
     word_tokenizer(TEXTS * 4, 40).save_pretrained(backbone)
-    (root / "params" / "local.yaml").write_text(f"local: {{{Ranker.backbone}: electra}}\n")
+    (root / "params" / "local.yaml").write_text(f"local: {{{RELEASED}: electra}}\n")
     study = Study.load("tiny", {"rankers": {"released": "cerberus:cerberus.pt"}, "seeds": [0], "data.max_length": 24})
     run = study.run("ranker/released")
     assert run.scores("test")["score"].between(0, 1).all()

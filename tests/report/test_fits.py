@@ -14,7 +14,7 @@ def test_every_fit_of_a_study_stands_in_one_row_of_its_settings(name):
     assert settings[["loss", "steps", "batch", "rate"]].notna().all(axis=None)
     assert not settings.duplicated().any()
     labels = {label for fit in settings.index for label in fit.split("; ")}
-    assert labels >= {system.label for system in systems if system.recipe.kind == "fit"}
+    assert labels >= {system.label for system in systems if system.kind == "fit"}
 
 
 def test_a_head_reads_what_the_encoder_that_it_starts_from_reads():

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from as2lib.study.recipes import Encoder, Ensemble, Lexical
 from as2lib.study.run import Notebook, Row
 
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
@@ -77,21 +76,18 @@ def stub_systems(study) -> list[Row]:
     pairs = {split: tuple(parts) for split, parts in study.data.target.model_dump().items()}
     scored = {split: pairs[split] for split in ("dev", "test")}
     pool = {"train": tuple(study.data.transfer.train)}
-    start = Row("transfer/electra", "transfer", "", Encoder(training=STEP, max_length=128, data=pool), (0,))
-    overlap = Row("lexical/word_overlap", "word overlap", "trivial", Lexical(scorer="word_overlap", data=scored), (0,))
-    order = Row("lexical/reciprocal_rank", "order", "trivial", Lexical(scorer="reciprocal_rank", data=scored), (0,))
-    members = {"members": (overlap.run, order.run)}
-    adapt = study.fit.adapt.model_dump(exclude_none=True)
-    fit = {"max_length": 128, "data": pairs}
-    teacher = Encoder(training=adapt, parents={"start": (start,)}, **fit)
+    spec = {"loss": "ce", "training": STEP, "max_length": 128}
+    start = Row("transfer/electra", "transfer", "", "fit", spec, pool, seeds=(0,))
+    rows = []
+    for scorer, label in {"word_overlap": "word overlap", "reciprocal_rank": "order"}.items():
+        rows.append(Row(f"lexical/{scorer}", label, "trivial", "lexical", {"scorer": scorer}, scored, seeds=(0,)))
+    members, weighted = {"members": tuple(row.run for row in rows)}, {"combine": "weighted", "trials": 3}
+    teacher = {**spec, "training": study.fit.adapt.model_dump(exclude_none=True)}
     taught = {"start": (start,), "teachers": ("teacher/electra",)}
-    tuned = Ensemble(combine="weighted", trials=3, data=scored, parents=members)
-    rows = [
-        overlap,
-        order,
-        Row("ensemble/tuned", "tuned mean", "ensemble", tuned),
-        Row("teacher/electra", "ELECTRA large", "teacher", teacher),
-        Row("student/electra", "one teacher", "student", Encoder(training=STEP, loss="kd", parents=taught, **fit)),
+    rows += [
+        Row("ensemble/tuned", "tuned mean", "ensemble", "ensemble", weighted, scored, members),
+        Row("teacher/electra", "ELECTRA large", "teacher", "fit", teacher, pairs, {"start": (start,)}),
+        Row("student/electra", "one teacher", "student", "fit", {**spec, "loss": "kd"}, pairs, taught),
     ]
     return [row.of(study) for row in rows]
 
@@ -107,22 +103,26 @@ def graph_notebooks(study) -> list[Notebook]:
     return [Notebook(name, "?", systems) for name, systems in read.items()]
 
 
-def stub_fit(task) -> dict:
+def stub_fit(store, run, folder, progress=False) -> tuple[dict, dict]:
     """Stands in for a fit: scores that are better than chance, a model file and a log."""
     import pandas
 
-    from as2lib.study.store import write_scores
+    (folder / "model").mkdir(exist_ok=True)
+    (folder / "model" / "model.safetensors").write_bytes(b"weights")
+    (folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
+    tables = {}
+    for split in {"dev", "test"} & set(run.data):
+        [part] = run.data[split]
+        table = pandas.read_csv(part, sep="\t")[["question_id", "label"]]
+        table.insert(1, "position", table.groupby("question_id", sort=False).cumcount())
+        noise = random.Random(run.name)
+        tables[split] = table.assign(score=[0.6 * label + noise.random() for label in table["label"]])
+    return tables, {"parameters": 100, "dev_MAP": 0.5, "precision": run.computing["precision"]}
 
-    (task.folder / "model").mkdir(exist_ok=True)
-    (task.folder / "model" / "model.safetensors").write_bytes(b"weights")
-    (task.folder / "log.jsonl").write_text('{"step": 2, "loss": 0.5}\n')
-    for split in {"dev", "test"} & set(task.run.data):
-        [part] = task.run.data[split]
-        pairs = pandas.read_csv(part, sep="\t")
-        noise = random.Random(task.run.name)
-        scores = [0.6 * label + noise.random() for label in pairs["label"]]
-        write_scores(task.folder / "scores" / f"{split}.parquet", pairs, scores)
-    return {"parameters": 100, "dev_MAP": 0.5, "precision": task.store.study.precision}
+
+def make_all(store, names, model=False) -> list[str]:
+    """Make what is missing of some runs; the names of those that were made."""
+    return [name for name in store.needed(names, model) if store.make(name)]
 
 
 @pytest.fixture
@@ -136,13 +136,13 @@ def root(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def fits(monkeypatch) -> list[str]:
     """The names of the fits that were made, by `stub_fit`."""
-    from as2lib.study import worker
+    from as2lib.study.make import MAKERS
 
     names: list[str] = []
 
-    def fit(task):
-        names.append(task.run.name)
-        return stub_fit(task)
+    def fit(store, run, folder, progress):
+        names.append(run.name)
+        return stub_fit(store, run, folder)
 
-    monkeypatch.setitem(worker.MAKERS, "fit", fit)
+    monkeypatch.setitem(MAKERS, "fit", fit)
     return names

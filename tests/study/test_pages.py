@@ -25,13 +25,13 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STUBS = """
 import os, re, subprocess, time
 from pathlib import Path
-from as2lib.study import catalogue, worker
+from as2lib.study import catalogue, store
 from tests.study.conftest import graph_notebooks, graph_systems, stub_fit
 
-def fit(task):
+def fit(store, run, folder, progress):
     root = Path(os.environ["AS2_ROOT"])
     with open(root / "started.txt", "a") as file:
-        print(task.run.name, file=file)
+        print(run.name, file=file)
     if "STUB_GPU" in os.environ:
         if job_id := os.environ.get("SLURM_JOB_ID"):  # which names the device where it is a real one
             said = subprocess.run(["scontrol", "show", "job", "-d", job_id], capture_output=True, text=True).stdout
@@ -41,22 +41,23 @@ def fit(task):
         gpu.touch()
         with open(root / "gpus.txt", "a") as file:
             print(gpu.name, shared, len(list(root.glob("gpu-*"))), file=file)
-        until = time.monotonic() + 240 * task.run.name.startswith("teacher")
+        until = time.monotonic() + 240 * run.name.startswith("teacher")
         while not (root / "four").exists() and time.monotonic() < until:  # until four compute at once
             if len(list(root.glob("gpu-*"))) == 4:
                 (root / "four").touch()
             time.sleep(0.2)
-    if task.run.name.startswith("teacher"):
+    if run.name.startswith("teacher"):
         time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if "STUB_GPU" in os.environ:
         gpu.unlink()
-    facts = stub_fit(task)
+    made = stub_fit(store, run, folder)
     with open(os.environ["AS2_ROOT"] + "/fits.txt", "a") as file:
-        file.write(task.run.name + "\\n")
-    return facts
+        file.write(run.name + "\\n")
+    return made
 
 catalogue.systems, catalogue.notebooks = graph_systems, graph_notebooks
-worker.MAKERS["fit"] = fit
+makers = store.makers
+store.makers = lambda: {**makers(), "fit": fit}
 """
 
 
@@ -141,7 +142,7 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, reasons
     assert reasons() == ["as it should be", "its page, or what it saved, was changed or removed"]
     write_notebook(root, "01_data", "1 / 0")
     assert reasons() == ["another notebook changed", "its text changed"]
-    assert main(["fit", "tiny", "--pages", "beside"]) == 1
+    assert main(["page", "tiny", "--beside"]) == 1
     assert "failed: 01_data: " in capsys.readouterr().out
     assert "ZeroDivisionError" in (root / "reports" / "tiny" / "executed" / "01.log").read_text()
 
@@ -183,7 +184,7 @@ def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
     files = pages.library()
     assert {"study/results.py", "papers/cerberus/published/table2.csv", "models/mhs.py"} <= set(files)
-    assert not [name for name in files if name.startswith(("fit/", "losses/")) or name in ("cli.py", "study/worker.py")]
+    assert not [name for name in files if name.startswith(("fit/", "losses/")) or name in ("cli.py", "study/make.py")]
 
 
 def test_a_notebook_s_content_changes_with_what_decides_its_page(root, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.paths import file_sha256
+from as2lib.study.run import VERSIONS
 from tests.papers.conftest import ROOT
 
 STUDIES = ("wikiqa", "wikiqa_base", "selqa")
@@ -29,7 +30,7 @@ def test_every_published_run_is_found_with_its_version_and_files_and_scored_the_
     assert study.store.index
     for run, entry in study.store.index.items():
         assert entry["commit"], run
-        assert entry["version"] == study.plan[run].recipe.version, run
+        assert entry["version"] == VERSIONS[study.plan[run].kind], run
         for file, digest in entry["files"].items():
             assert file_sha256((study.store.index_folder / run).parent / file) == digest, file
         stored = study.store.find(run)

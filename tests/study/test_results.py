@@ -8,7 +8,6 @@ import pytest
 from as2lib import Study
 from as2lib.metrics.significance import holm
 from as2lib.study import results
-from as2lib.study.recipes import Lexical
 from as2lib.study.run import UNSEEDED, Row
 
 
@@ -24,7 +23,7 @@ def scores_of(values: dict[str, list[list[float]]]) -> pandas.DataFrame:
 
 
 def system(run: str) -> Row:
-    return Row(run, run, "", Lexical(scorer="word_overlap"), (0,))
+    return Row(run, run, "", "lexical", {"scorer": "word_overlap"}, {}, seeds=(0,))
 
 
 def test_published_numbers_stand_beside_ours_and_any_measure_that_the_scores_have():

@@ -9,10 +9,9 @@ from safetensors.numpy import save_file
 
 from as2lib import Study, hub
 from as2lib.paths import PACKAGE
-from as2lib.study import store
-from as2lib.study.recipes import Encoder
+from as2lib.study import encoders, store
+from as2lib.study.encoders import encoder_identity, require_known_tensors, tensors_fingerprint
 from as2lib.study.run import Row
-from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
 from tests.first_hour.hub_like import COMMIT, cached, public_model
 from tests.study.conftest import STEP
 
@@ -20,8 +19,8 @@ from tests.study.conftest import STEP
 def on_encoder(study, name) -> str:
     """The identity of a fit that starts from an encoder of a name."""
     data = {"train": tuple(study.data.target.train)}
-    recipe = Encoder(backbone={"name": name}, training=STEP, max_length=24, data=data)
-    study.add([Row("mine", "mine", "own", recipe, (0,))])
+    spec = {"loss": "ce", "backbone": {"name": name}, "training": STEP, "max_length": 24}
+    study.add([Row("mine", "mine", "own", "fit", spec, data, seeds=(0,))])
     return study.store.identity("mine/seed-0")
 
 
@@ -53,7 +52,7 @@ def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root
 
 def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
     folder = encoder_folder(tmp_path / "encoder")
-    monkeypatch.setitem(store.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
+    monkeypatch.setitem(encoders.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
     without = on_encoder(Study.load("tiny"), "org/encoder")
     (root / "params" / "local.yaml").write_text(f"local: {{org/encoder: {folder}}}\n")
     assert on_encoder(Study.load("tiny"), "org/encoder") == without
@@ -91,7 +90,7 @@ def test_what_is_planned_or_refused_needs_no_large_package_and_ranking_neither_d
     code = """
 import os, sys
 import as2lib
-import as2lib.study.pages, as2lib.study.worker
+import as2lib.study.pages, as2lib.study.fit_missing
 from as2lib.cli import main
 from as2lib.study.catalogue import notebooks
 

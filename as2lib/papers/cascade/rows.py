@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from as2lib.papers.row import baseline, best_trivial, fit, origin, planned, splits, transfer, with_changes
 from as2lib.study import Study
 from as2lib.study.params import Pairs, Training
-from as2lib.study.recipes import Cascade, Fit, Lexical
 from as2lib.study.run import Notebook, Row
 
 PAPER_EXITS = (4, 6, 8, 10, 12)
@@ -43,7 +42,7 @@ class Scheme(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way to train a cascade: the first part of its run's name, and what it changes of the recipe."""
+    """A way to train a cascade: the first part of its run's name, and what it changes of the fit."""
 
     name: str
     label: str
@@ -54,8 +53,8 @@ WAYS = (  # sections 4.3 and 4.3.1
     Way("cascade", "as the paper: a random exit a step, gradient to the embeddings, mean of tokens", {}),
     Way("cascade-round_robin", "exits in turn", {"schedule": "round_robin"}),
     Way("cascade-early", "early exits more often at first", {"schedule": "early"}),
-    Way("cascade-stopped", "gradient stopped at the previous exit", {"stop_gradient": True}),
-    Way("cascade-first", "first token instead of the mean", {"pooling": "first"}),
+    Way("cascade-stopped", "gradient stopped at the previous exit", {"cascade": {"stop_gradient": True}}),
+    Way("cascade-first", "first token instead of the mean", {"cascade": {"pooling": "first"}}),
     Way("cascade-longer", "as many updates of an exit as of a model of its depth", {}),
 )
 LONGER = WAYS[-1]  # a step draws one exit, which else learns as many times less often as there are exits
@@ -67,14 +66,16 @@ def systems(study: Study) -> list[Row]:
     independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
     """
     rows, exits = trivial(study), study.cascade.exits
-    shape = {"kind": Cascade, "exits": exits}
+    shape = {"cascade": {"exits": exits}}
     rows += on_every_set(study, "cascade", "cascade", exits[-1], shape)
     for way in ways(study)[1:]:
-        recipe, seeds = first_step(study, study.wide, exits[-1], shape | way.changes), (0,)
+        changed = way.changes | {"cascade": {"exits": exits, **way.changes.get("cascade", {})}}
+        first, seeds = first_step(study, study.wide, exits[-1], changed), (0,)
         if way is LONGER:
-            times = {name: len(exits) * value for name, value in recipe.training.items() if name in ("steps", "epochs")}
-            recipe, seeds = replace(recipe, training={**recipe.training, **times}), ()
-        rows.append(Row(f"{way.name}/wide", f"cascade, {way.label}, wide set", "cascade", recipe, seeds))
+            training = first["spec"]["training"]
+            times = {name: len(exits) * value for name, value in training.items() if name in ("steps", "epochs")}
+            first["spec"]["training"], seeds = {**training, **times}, ()
+        rows.append(Row(f"{way.name}/wide", f"cascade, {way.label}, wide set", "cascade", **first, seeds=seeds))
     for layers in exits:
         rows += on_every_set(study, f"monolith/{layers}", Scheme("MT", layers).label, layers, {})
     return planned(study, rows)
@@ -82,7 +83,7 @@ def systems(study: Study) -> list[Row]:
 
 def notebooks(study: Study) -> list[Notebook]:
     read = (study.systems[baseline(study)], *systems(study))
-    with_exits = tuple(system.run for system in read if isinstance(system.recipe, Cascade))
+    with_exits = tuple(system.run for system in read if "cascade" in system.spec)
     return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read, parts={"exits": with_exits})]
 
 
@@ -111,8 +112,8 @@ def trivial(study: Study) -> list[Row]:
     rows = []
     for where, pairs in {"wide": study.wide, **study.cascade.targets}.items():
         scorer, data = best_trivial(pairs), splits(pairs.model_copy(update={"train": []}))
-        recipe = Lexical(scorer=scorer, data=data)
-        rows.append(Row(trivial_on(study, where), f"{SHORT[scorer]} on {where}", "trivial", recipe, (0,)))
+        name, label = trivial_on(study, where), f"{SHORT[scorer]} on {where}"
+        rows.append(Row(name, label, "trivial", "lexical", {"scorer": scorer}, data, seeds=(0,)))
     return rows
 
 
@@ -126,25 +127,26 @@ def on_every_set(study: Study, name: str, label: str, depth: int, shape: dict[st
     the section has a `fit` of its own, else from the transfer set.
     """
     seeds = tuple(study.cascade.seeds or study.seeds)
-    recipe = first_step(study, study.wide, depth, shape, ratios="exits" in shape)
-    wide = Row(f"{name}/wide", f"{label}, wide set", "cascade", recipe, seeds)
+    first = first_step(study, study.wide, depth, shape, ratios="cascade" in shape)
+    wide = Row(f"{name}/wide", f"{label}, wide set", "cascade", **first, seeds=seeds)
     start = replace(wide, seeds=(0,))
     if not study.cascade.fit:
-        start = Row(f"{name}/transfer", "", "cascade", first_step(study, study.data.transfer, depth, shape), (0,))
+        first = first_step(study, study.data.transfer, depth, shape)
+        start = Row(f"{name}/transfer", "", "cascade", **first, seeds=(0,))
     rows, training = [wide], learning(study, "adapt")
     for where, pairs in {"target": study.data.target, **study.cascade.targets}.items():
         title, of = (label, seeds) if where == "target" else (f"{label}, {where}", seeds[:1])
-        recipe = fit(study, start, data=with_dev(pairs, training.evaluate_every), training=training, **shape)
-        rows.append(Row(f"{name}/{where}", title, "cascade", recipe, of))
+        adapted = fit(study, start, data=with_dev(pairs, training.evaluate_every), training=training, **shape)
+        rows.append(Row(f"{name}/{where}", title, "cascade", **adapted, seeds=of))
     return rows
 
 
-def first_step(study: Study, pairs: Pairs, depth: int, shape: dict[str, Any], ratios: bool = False) -> Fit:
+def first_step(study: Study, pairs: Pairs, depth: int, shape: dict[str, Any], ratios: bool = False) -> dict[str, Any]:
     """A fit from the first layers of an encoder.  ratios: whether drop ratios are chosen on dev."""
     encoder, start = study.encoder(study.cascade.encoder), None
     if encoder.config is None:
         first = origin(encoder.model_copy(update={"layers": depth}))
-        if "exits" in shape:
+        if "cascade" in shape:
             first.pop("reads", None)  # its exits read as the paper's do
     else:
         first, start = {"layers": depth}, transfer(study, study.cascade.encoder)

@@ -12,7 +12,6 @@ from as2lib.fit import objectives
 from as2lib.papers import row, taken
 from as2lib.papers.row import ensemble, fit, objective, planned, with_heads
 from as2lib.study import Study
-from as2lib.study.recipes import Lexical, Ranker
 from as2lib.study.run import Notebook, Row, by_name
 
 PAPER_DEPTH = 12  # layers of ELECTRA-BASE
@@ -109,7 +108,8 @@ def trivial(study: Study) -> list[Row]:
         labels = order | labels | {"overlap_then_rank": "word overlap, then order (WO+RR)"}
     rows = []
     for scorer, label in labels.items():
-        rows.append(Row(f"lexical/{scorer}", label, "trivial", Lexical(scorer=scorer, data=row.scored(study)), (0,)))
+        ranker = row.as_it_is(study, "lexical", scorer=scorer)
+        rows.append(Row(f"lexical/{scorer}", label, "trivial", **ranker, seeds=(0,)))
     return planned(study, rows)
 
 
@@ -124,10 +124,10 @@ def teachers(study: Study) -> list[Row]:
     for name, each in reversed(study.teachers.items()):
         run, label = f"teacher/{name}", f"{each.label} teacher"
         if each.scores:
-            recipe = Ranker(source=each.scores, max_length=study.data.max_length, data=row.scored(study))
-            rows.append(Row(run, label, "teacher", recipe, (0,)))
+            table = row.as_it_is(study, "ranker", source=each.scores, max_length=study.data.max_length)
+            rows.append(Row(run, label, "teacher", **table, seeds=(0,)))
         else:
-            rows.append(Row(run, label, "teacher", fit(study, run, **objective(each))))
+            rows.append(Row(run, label, "teacher", **fit(study, run, **objective(each))))
     return planned(study, rows)
 
 
@@ -140,7 +140,7 @@ def untaught(study: Study) -> list[Row]:
 def untaught_base(study: Study, name: str) -> Row:
     each = study.teachers[name]
     label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
-    return Row(f"base/{name}", label, "untaught", fit(study, study.base_of(name), **objective(each)))
+    return Row(f"base/{name}", label, "untaught", **fit(study, study.base_of(name), **objective(each)))
 
 
 def families(study: Study) -> list[Row]:
@@ -148,10 +148,10 @@ def families(study: Study) -> list[Row]:
     own_teacher, rows = study.own_teacher, []
     for name, base in study.bases.items():
         learns, start = objective(study.teachers[own_teacher]), f"base/{name}"
-        rows.append(Row(f"base/{name}", f"untaught base ({base.label})", "untaught", fit(study, start, **learns)))
+        rows.append(Row(f"base/{name}", f"untaught base ({base.label})", "untaught", **fit(study, start, **learns)))
         taught, teacher = fit(study, start, "kd", (f"teacher/{own_teacher}",)), study.teachers[own_teacher].label
         label = f"{base.label}, taught by the {teacher} teacher"
-        rows.append(Row(f"taught-base/{name}", label, "one teacher", taught))
+        rows.append(Row(f"taught-base/{name}", label, "one teacher", **taught))
     return planned(study, rows)
 
 
@@ -166,10 +166,10 @@ def students(study: Study) -> list[Row]:
     rows = []
     for name in reversed(with_base):
         taught = fit(study, f"base/{name}", "kd", (f"teacher/{name}",))
-        rows.append(Row(f"taught-base/{name}", f"{labels[name]} base, taught by its teacher", "one teacher", taught))
+        rows.append(Row(f"taught-base/{name}", f"{labels[name]} base, taught by its teacher", "one teacher", **taught))
     for name in reversed(labels):
         taught = fit(study, "student", "kd", (f"teacher/{name}",))
-        rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", taught))
+        rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", **taught))
     bases, of_one_teacher = [base.run for base in reversed(untaught(study))], [f"student/{name}" for name in labels]
     taught_bases = [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels]
     tuned = {"combine": "weighted", "trials": study.ensemble.trials}
@@ -181,16 +181,16 @@ def students(study: Study) -> list[Row]:
     }
     if not with_base:
         del ensembles["taught-bases"]
-    rows += [Row(f"ensemble/{name}", label, "ensemble", recipe) for name, (label, recipe) in ensembles.items()]
+    rows += [Row(f"ensemble/{name}", label, "ensemble", **of) for name, (label, of) in ensembles.items()]
     hydra = with_heads(study, heads, teachers=hydra_teachers(study), **PER_HEAD)
-    rows.append(Row(roles(study).hydra, "Hydra", "heads", hydra))
+    rows.append(Row(roles(study).hydra, "Hydra", "heads", **hydra))
     return [*planned(study, rows), mhs(study)]
 
 
 def mhs(study: Study) -> Row:
     """The student with a head for each teacher."""
-    recipe = with_heads(study, len(study.teachers), teachers=every_teacher(study), **PER_HEAD)
-    return Row(roles(study).mhs, "MHS", "heads", recipe).of(study)
+    student = with_heads(study, len(study.teachers), teachers=every_teacher(study), **PER_HEAD)
+    return Row(roles(study).mhs, "MHS", "heads", **student).of(study)
 
 
 def table3(study: Study) -> list[Row]:
@@ -202,12 +202,12 @@ def table3(study: Study) -> list[Row]:
     one_teacher = with_heads(study, heads, perturb=True, teachers=(of.teacher,) * heads, **PER_HEAD)
     from_ensemble = fit(study, "student", "kd", ("ensemble/teachers",))
     rows = [
-        Row("student/sum", "student of all teachers, summed", "one model", summed, grid),
-        Row("student/robin", "student of all teachers, in turn", "one model", in_turn, grid),
-        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", "heads", untaught, grid),
-        Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", "heads", one_teacher, grid),
+        Row("student/sum", "student of all teachers, summed", "one model", **summed, seeds=grid),
+        Row("student/robin", "student of all teachers, in turn", "one model", **in_turn, seeds=grid),
+        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", "heads", **untaught, seeds=grid),
+        Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", "heads", **one_teacher, seeds=grid),
     ]
-    last = Row("student/from-ensemble", "student of the ensemble of teachers", "one model", from_ensemble, grid)
+    last = Row("student/from-ensemble", "student of the ensemble of teachers", "one model", **from_ensemble, seeds=grid)
     others = {system.run: system for system in table2(study)}
     first, with_teachers = [others[of.base], others[of.student]], [others[of.hydra], others[of.mhs]]
     return [*first, *planned(study, rows), *with_teachers, last.of(study)]
@@ -227,21 +227,21 @@ def kinds(study: Study) -> list[Row]:
             continue  # the same in every seed
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
-        recipe = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
-        rows.append(Row(run, label, "heads", recipe, seeds))
+        student = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
+        rows.append(Row(run, label, "heads", **student, seeds=seeds))
     if (
         study.rows.get("mhs/two-families") is not None
     ):  # the labels-only model of the student's encoder in place of the first teacher
         teachers = (f"base/{own_teacher}", *every_teacher(study)[1:])
-        recipe = with_heads(study, heads, teachers=teachers, **PER_HEAD)
-        rows.append(Row("mhs/two-families", "MHS, teachers of two families", "heads", recipe))
+        student = with_heads(study, heads, teachers=teachers, **PER_HEAD)
+        rows.append(Row("mhs/two-families", "MHS, teachers of two families", "heads", **student))
     if study.rows.get(calibrated := f"student/{own_teacher}-calibrated") is not None:
-        recipe = fit(study, "student", "kd", (f"teacher/{own_teacher}",), calibration="platt of all")
+        student = fit(study, "student", "kd", (f"teacher/{own_teacher}",), calibration="platt of all")
         label = f"student of the {labels[own_teacher]} teacher, calibrated"
-        rows.append(Row(calibrated, label, "one teacher", recipe))
+        rows.append(Row(calibrated, label, "one teacher", **student))
     if last != own_teacher:
-        recipe = with_heads(study, heads, perturb=True, teachers=(f"teacher/{last}",) * heads, **PER_HEAD)
-        rows.append(Row(f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", "heads", recipe, grid))
+        student = with_heads(study, heads, perturb=True, teachers=(f"teacher/{last}",) * heads, **PER_HEAD)
+        rows.append(Row(f"mhs/one-{last}", f"MHS, one {labels[last]} teacher", "heads", **student, seeds=grid))
     return planned(study, rows)
 
 
@@ -273,8 +273,8 @@ def table4(study: Study) -> list[Row]:
     every, depth, rows = every_teacher(study), study.mhs.body + 1, []
     depths = {scaled(layers, depth) for layers in HEAD_DEPTHS} | {depth - body for body in study.mhs.bodies}
     for layers in sorted(depths - {1}):
-        recipe = with_heads(study, len(every), layers, teachers=every, **PER_HEAD)
-        rows.append(Row(f"mhs/{len(every)}h{layers}", f"MHS, heads of {layers} layers", "heads", recipe))
+        student = with_heads(study, len(every), layers, teachers=every, **PER_HEAD)
+        rows.append(Row(f"mhs/{len(every)}h{layers}", f"MHS, heads of {layers} layers", "heads", **student))
     return [mhs(study), *planned(study, rows)]
 
 
@@ -283,8 +283,8 @@ def number_of_heads(study: Study) -> list[Row]:
     every, rows = every_teacher(study), []
     for heads in sorted({*study.mhs.heads} - {len(every)}):
         label, in_turn = f"MHS, {heads} head{'s' * (heads > 1)}", tuple(every[i % len(every)] for i in range(heads))
-        recipe = with_heads(study, heads, perturb=heads > len(every), teachers=in_turn, **PER_HEAD)
-        rows.append(Row(f"mhs/{heads}h1", label, "heads", recipe, tuple(study.grid_seeds)))
+        student = with_heads(study, heads, perturb=heads > len(every), teachers=in_turn, **PER_HEAD)
+        rows.append(Row(f"mhs/{heads}h1", label, "heads", **student, seeds=tuple(study.grid_seeds)))
     return planned(study, rows)
 
 
@@ -294,15 +294,15 @@ def direct(study: Study) -> list[Row]:
         return []
     rows = []
     for system in (*teachers(study), *untaught(study)):
-        if isinstance(system.recipe, Ranker):
+        if system.kind == "ranker":
             continue
         role, name = system.run.split("/")
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
         learns = objective(study.teachers[name])
         learns["training"] = row.with_changes(study.fit.direct, encoder.direct_fit)
-        recipe = fit(study, data=row.splits(row.target_of(study, encoder)), **learns, **row.origin(encoder))
+        fitted = fit(study, data=row.splits(row.target_of(study, encoder)), **learns, **row.origin(encoder))
         label, seeds = f"{system.label}, no transfer", tuple(study.grid_seeds)
-        rows.append(Row(f"direct/{system.run}", label, "no transfer", recipe, seeds))
+        rows.append(Row(f"direct/{system.run}", label, "no transfer", **fitted, seeds=seeds))
     return planned(study, rows)
 
 
@@ -319,8 +319,8 @@ def own(study: Study) -> list[Row]:
         if settings.teachers:
             fields |= row.calibration(study)
         teachers = tuple(f"teacher/{teacher}" for teacher in settings.teachers)
-        recipe = fit(study, settings.start, settings.loss, teachers, **fields)
-        rows.append(Row(f"own/{name}", settings.label or name, "own", recipe))
+        fitted = fit(study, settings.start, settings.loss, teachers, **fields)
+        rows.append(Row(f"own/{name}", settings.label or name, "own", **fitted))
     return planned(study, rows)
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.row import fit, planned
 from as2lib.study import Study
-from as2lib.study.recipes import Shuffled, Words
 from as2lib.study.run import Notebook, Row
 
 # Row of Table 4 → (its label behind the encoder's, unit of a batch, rank RNN, bidirectional)
@@ -30,14 +29,15 @@ def systems(study: Study) -> list[Row]:
     every, test = models(study), {"test": tuple(study.data.target.test)}
     rows = [*every.values()]
     for row in map(every.get, UNRELATED):
-        recipe, seeds = replace(row.recipe, related=False), tuple(study.grid_seeds)
-        rows.append(Row(f"{row.run}-unrelated", f"{row.label}, no relatedness", row.group, recipe, seeds))
+        spec = {**row.spec, "words": {**row.spec["words"], "related": False}}
+        name, label, seeds = f"{row.run}-unrelated", f"{row.label}, no relatedness", tuple(study.grid_seeds)
+        rows.append(replace(row, run=name, label=label, spec=spec, seeds=seeds))
     for row in map(every.get, SCORED_SHUFFLED):
-        recipe = Shuffled(data=test, parents={"model": (row.run,)})
-        rows.append(Row(f"shuffled/{row.run}", f"{row.label}, random order", row.group, recipe, row.seeds))
+        name, label, model = f"shuffled/{row.run}", f"{row.label}, random order", {"model": (row.run,)}
+        rows.append(Row(name, label, row.group, "shuffled", {}, test, model, row.seeds))
     for row in map(every.get, TRAINED_SHUFFLED):
-        recipe, label = replace(row.recipe, shuffle=True), f"{row.label}, trained on random orders"
-        rows.append(Row(f"{row.run}-shuffled", label, row.group, recipe, row.seeds))
+        name, label = f"{row.run}-shuffled", f"{row.label}, trained on random orders"
+        rows.append(replace(row, run=name, label=label, spec={**row.spec, "shuffle": True}))
     return planned(study, rows)
 
 
@@ -64,19 +64,18 @@ def models(study: Study) -> dict[str, Row]:
     settings, rows = study.cosinet, {}
     for encoder, (name, model) in ENCODERS.items():
         for shape, (text, unit, rank_rnn, bidirectional) in SHAPES.items():
-            recipe = fit(
-                study,
-                loss="bce" if unit == "pair" else "listwise_kl",
-                training=settings.pointwise if unit == "pair" else settings.listwise,
-                kind=Words,
-                unit=unit,
-                type=model,
-                vectors=settings.vectors.model_dump(exclude_none=True),
-                hidden=settings.hidden,
-                dropout=settings.dropout,
-                rank_rnn=rank_rnn,
-                bidirectional=bidirectional,
-            )
+            words = {
+                "type": model,
+                "vectors": settings.vectors.model_dump(exclude_none=True),
+                "hidden": settings.hidden,
+                "dropout": settings.dropout,
+                "rank_rnn": rank_rnn,
+                "bidirectional": bidirectional,
+            }
+            if unit == "pair":
+                fitted = fit(study, loss="bce", training=settings.pointwise, unit=unit, words=words)
+            else:
+                fitted = fit(study, loss="listwise_kl", training=settings.listwise, unit=unit, words=words)
             seeds = tuple((encoder == "ca" and settings.ca_seeds) or settings.seeds)  # the dear one may have fewer
-            rows[f"{encoder}/{shape}"] = Row(f"{encoder}/{shape}", name + text, name, recipe, seeds)
+            rows[f"{encoder}/{shape}"] = Row(f"{encoder}/{shape}", name + text, name, **fitted, seeds=seeds)
     return rows

@@ -30,21 +30,23 @@ def table2(study: Study) -> list[Row]:
     for n, encoder in enumerate(settings.teachers, 1):
         rows.append(teacher(study, f"teacher-{n}", f"GOVERN's teacher {n}: {encoder.backbone(study).size}", encoder, n))
     vote = fit(study, loss="govern", teachers=every, **pool)
-    vote = Row("govern/govern", "student of the vote (GOVERN)", "no labels", vote, seeds)
+    vote = Row("govern/govern", "student of the vote (GOVERN)", "no labels", **vote, seeds=seeds)
     mean = fit(study, loss="mean_ensemble", teachers=every, **pool)
     logistic = fit(study, loss="mean_ensemble", teachers=("govern/lr-ensemble",), **pool)
     losses = ("ca_mkd", "govern_ca", "ca_mkd_without_ce")
     ca_mkd, govern_ca, without_ce = (fit(study, vote, loss, every, data, settings.labelled_fit) for loss in losses)
     mean_ensemble, lr_ensemble = ensemble(study, every), ensemble(study, every, combine="logistic")
     rows += [
-        Row("govern/mean-ensemble", "mean of GOVERN's teachers", "ensemble", mean_ensemble, (0,)),
-        Row("govern/lr-ensemble", "logistic regression of GOVERN's teachers", "ensemble", lr_ensemble, (0,)),
-        Row("govern/mean", "student of the mean", "no labels", mean, seeds),
-        Row("govern/lr", "student of the logistic regression", "no labels", logistic, seeds),
+        Row("govern/mean-ensemble", "mean of GOVERN's teachers", "ensemble", **mean_ensemble, seeds=(0,)),
+        Row("govern/lr-ensemble", "logistic regression of GOVERN's teachers", "ensemble", **lr_ensemble, seeds=(0,)),
+        Row("govern/mean", "student of the mean", "no labels", **mean, seeds=seeds),
+        Row("govern/lr", "student of the logistic regression", "no labels", **logistic, seeds=seeds),
         vote,
-        Row("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "labels", ca_mkd, seeds),
-        Row("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "labels", govern_ca, seeds),
-        Row("govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without cross entropy", "labels", without_ce, seeds),
+        Row("govern/ca-mkd", "GOVERN, then CA-MKD on labels", "labels", **ca_mkd, seeds=seeds),
+        Row("govern/govern-ca", "GOVERN, then GOVERN-CA on labels", "labels", **govern_ca, seeds=seeds),
+        Row(
+            "govern/ca-mkd-without-ce", "GOVERN, then CA-MKD without cross entropy", "labels", **without_ce, seeds=seeds
+        ),
     ]
     return planned(study, rows)
 
@@ -62,16 +64,18 @@ def ablation(study: Study) -> list[Row]:
     rows.append(teacher(study, "worse-teacher", "the worse teacher", worse, TABLE_4, "worse"))
     pool, seeds = of_pool(study, settings), study.govern.seeds
     for n in settings.teachers:
-        recipe = fit(study, loss="mean_ensemble", teachers=folds[:n], **pool)
-        rows.append(Row(f"govern/mean-of-{n}", f"mean of {n} teacher{'s' * (n > 1)}", "mean", recipe, seeds))
+        student = fit(study, loss="mean_ensemble", teachers=folds[:n], **pool)
+        rows.append(Row(f"govern/mean-of-{n}", f"mean of {n} teacher{'s' * (n > 1)}", "mean", **student, seeds=seeds))
     for n in sorted({*settings.teachers, TABLE_4}):
         if n > VOTE_IS_MEAN:
-            recipe = fit(study, loss="govern", teachers=folds[:n], **pool)
-            rows.append(Row(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", recipe, seeds))
+            student = fit(study, loss="govern", teachers=folds[:n], **pool)
+            rows.append(Row(f"govern/govern-of-{n}", f"vote of {n} teachers", "vote", **student, seeds=seeds))
     others = {"better": teachers_of(study)[-1], "worse": "govern/worse-teacher"}
     for size, other in others.items():
-        recipe = fit(study, loss="govern", teachers=(*folds[: TABLE_4 - 1], other), **pool)
-        rows.append(Row(f"govern/one-{size}", f"one replaced by a much {size} one", "one replaced", recipe, seeds))
+        student = fit(study, loss="govern", teachers=(*folds[: TABLE_4 - 1], other), **pool)
+        rows.append(
+            Row(f"govern/one-{size}", f"one replaced by a much {size} one", "one replaced", **student, seeds=seeds)
+        )
     return planned(study, rows)
 
 
@@ -82,8 +86,8 @@ def heads(study: Study) -> list[Row]:
     every, rows = teachers_of(study), []
     for name, label in (("teacher", "a teacher a head"), ("govern", "a vote a head")):
         loss, pool = f"{name}_a_head", of_pool(study, study.govern)
-        recipe = with_heads(study, len(every), loss=loss, teachers=every, **pool)
-        rows.append(Row(f"govern/heads-{name}", label, "heads", recipe, tuple(study.grid_seeds)))
+        student = with_heads(study, len(every), loss=loss, teachers=every, **pool)
+        rows.append(Row(f"govern/heads-{name}", label, "heads", **student, seeds=tuple(study.grid_seeds)))
     return planned(study, rows)
 
 
@@ -95,8 +99,8 @@ def teacher(study: Study, name: str, label: str, encoder: Encoder, n: int, group
     """A teacher: cross entropy on its own nine folds of ten of the labelled questions, without the nth; one seed."""
     folds, data = {"leave_out": [n - 1, FOLDS]}, splits(study.data.target)
     training = study.govern.teacher_fit or with_changes(study.fit.adapt, encoder.backbone(study).adapt_fit)
-    recipe = fit(study, data=data, training=training, **folds, **starting(study, encoder))
-    return Row(f"govern/{name}", label, group, recipe, (0,))
+    fitted = fit(study, data=data, training=training, **folds, **starting(study, encoder))
+    return Row(f"govern/{name}", label, group, **fitted, seeds=(0,))
 
 
 def of_pool(study: Study, settings: Govern | Ablation) -> dict[str, Any]:
@@ -117,5 +121,5 @@ def starting(study: Study, encoder: Encoder) -> dict[str, Any]:
         return {"start": of_study(study, encoder.of), **layers}
     backbone, name = study.encoder(encoder.of), f"govern/transfer/{encoder.of}"
     training = with_changes(settings.transfer_fit or study.fit.transfer, backbone.transfer_fit)
-    recipe = fit(study, data=splits(settings.transfer), training=training, **origin(backbone))
-    return {"start": Row(name, name, "transfer", recipe, (0,)), **layers}
+    first = fit(study, data=splits(settings.transfer), training=training, **origin(backbone))
+    return {"start": Row(name, name, "transfer", **first, seeds=(0,)), **layers}

@@ -8,8 +8,7 @@ import pytest
 
 from as2lib.metrics.probability import sigmoid
 from as2lib.models.ensemble import weigh
-from as2lib.study import derived
-from as2lib.study.recipes import Ensemble
+from as2lib.study.ensemble import combined, fitted
 from as2lib.study.run import Run
 from as2lib.study.store import StoredRun
 
@@ -19,16 +18,15 @@ RIGHT = numpy.tile([0.9, 0.2], 20)
 
 def member(**scores):
     tables = {split: PAIRS.assign(score=values) for split, values in scores.items()}
-    recipe = SimpleNamespace(orders_only=False)
-    return SimpleNamespace(name="", run=SimpleNamespace(recipe=recipe), facts={}, scores=tables.__getitem__)
+    return SimpleNamespace(name="", run=SimpleNamespace(orders_only=False), facts={}, scores=tables.__getitem__)
 
 
 @pytest.mark.parametrize("combine", ["weighted", "logistic"])
 def test_weights_are_fitted_to_dev_and_those_of_a_published_ensemble_combine_its_members(combine, tmp_path):
     members = [member(dev=RIGHT, test=1 - RIGHT), member(dev=1 - RIGHT, test=RIGHT)]
     data = {"dev": ("my:dev",), "test": ("my:test",)}
-    run = Run("ensemble/tuned", Ensemble(combine=combine, trials=20, data=data), 0)
-    facts = derived.ensemble(SimpleNamespace(run=run, parents={"members": members}, folder=tmp_path))
+    run = Run("ensemble/tuned", "ensemble", 0, {"combine": combine, "trials": 20}, data)
+    facts = fitted(run, members)
     assert facts["weights"][0] > facts["weights"][1]
 
     pairs = {split: tmp_path for split in data}
@@ -36,5 +34,5 @@ def test_weights_are_fitted_to_dev_and_those_of_a_published_ensemble_combine_its
     values = [1 - RIGHT, RIGHT]
     weighted = numpy.average(values, axis=0, weights=facts["weights"])
     expected = weighted if combine == "weighted" else sigmoid(weigh(facts, values))
-    for scores in (published.scores("test"), pandas.read_parquet(tmp_path / "scores" / "test.parquet")):
+    for scores in (published.scores("test"), combined(run, facts, members, "test")):
         numpy.testing.assert_allclose(scores["score"], expected)

@@ -9,9 +9,10 @@ from as2lib import Study
 from as2lib.cli import main
 from as2lib.commands.studying import plan, unpinned
 from as2lib.locks import file_lock
-from as2lib.study import worker
-from as2lib.study.worker import ERROR_FILE, make_all, partial_folder, work
-from tests.study.conftest import stub_fit
+from as2lib.study import fit_missing
+from as2lib.study.make import MAKERS
+from as2lib.study.store import CHECKPOINT, ERROR_FILE
+from tests.study.conftest import make_all, stub_fit
 
 TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
 EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
@@ -25,20 +26,20 @@ def study(root, fits):
 def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
     seen = []
 
-    def fit(task):
-        seen.append((task.folder / worker.CHECKPOINT).exists())
+    def fit(store, run, folder, progress):
+        seen.append((folder / CHECKPOINT).exists())
         if len(seen) == 1:
-            (task.folder / worker.CHECKPOINT).write_bytes(b"step 3")
+            (folder / CHECKPOINT).write_bytes(b"step 3")
             raise KeyboardInterrupt
-        return stub_fit(task)
+        return stub_fit(store, run, folder)
 
-    monkeypatch.setitem(worker.MAKERS, "fit", fit)
+    monkeypatch.setitem(MAKERS, "fit", fit)
     with pytest.raises(KeyboardInterrupt):
         make_all(study.store, ["teacher/electra/seed-0"])
     assert study.store.find("transfer/electra/seed-0") is None
     make_all(study.store, ["teacher/electra/seed-0"])
     assert seen == [False, True, False]
-    assert not (study.store.folder("transfer/electra/seed-0") / worker.CHECKPOINT).exists()
+    assert not (study.store.folder("transfer/electra/seed-0") / CHECKPOINT).exists()
     assert not list((root / "work" / "runs").glob("*.partial"))
 
 
@@ -126,55 +127,35 @@ def full_disk():
 
 
 def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_the_next(study, monkeypatch, capsys):
-    def fit(task):
-        if task.run.name == TEACHER:
-            (task.folder / ERROR_FILE).symlink_to("nowhere/at all")  # nor has the error a place
+    def fit(store, run, folder, progress):
+        if run.name == TEACHER:
+            (folder / ERROR_FILE).symlink_to("nowhere/at all")  # nor has the error a place
             full_disk()
-        return stub_fit(task)
+        return stub_fit(store, run, folder)
 
-    monkeypatch.setitem(worker.MAKERS, "fit", fit)
+    monkeypatch.setitem(MAKERS, "fit", fit)
     assert main(["fit", "tiny"]) == 1
-    *_, last = lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     [failed] = [line for line in lines if line.startswith("failed: ")]
     assert failed.startswith(f"failed: {TEACHER}: OSError: [Errno 28] No space left on device")
-    assert "left: 2 of 9 runs" in last
-    monkeypatch.setitem(worker.MAKERS, "fit", stub_fit)
+    assert len(lines) == 8  # of nine runs its student is left
+    monkeypatch.setitem(MAKERS, "fit", stub_fit)
     assert main(["fit", "tiny"]) == 0
 
 
-def test_a_worker_waits_for_a_parent_that_another_makes_and_for_nothing_else(study, fits, monkeypatch):
-    leaf, parent = (
-        file_lock(study.store.folder(name).name).acquire().lock for name in (STUDENT, "teacher/electra/seed-1")
-    )
+def test_a_worker_waits_for_a_run_that_another_makes_and_makes_the_others_first(study, fits, monkeypatch):
+    held = file_lock(study.store.folder(TEACHER).name)
+    held.acquire()
     waited = []
 
     def sleep(seconds):
-        waited.append("student/electra/seed-1" in fits)
-        parent.release()
+        waited.append(list(fits))
+        held.release()
 
-    monkeypatch.setattr(worker.time, "sleep", sleep)
-    assert work(study.store, print) == []
-    assert waited == [False]
-    assert "student/electra/seed-1" in fits
-    assert STUDENT not in fits
-    leaf.release()
-
-
-def test_a_page_is_made_once_its_runs_are_there_and_one_that_fails_is_left(study, fits, capsys):
-    made = []
-
-    def page(name, runs, make):
-        return worker.Job(name, name, study.store.folder(TEACHER) / f"{name}.log", frozenset(runs), make)
-
-    early = page("early", [TEACHER], lambda: made.append(len(fits)) or "page early")
-    broken = page("broken", [], full_disk)
-    pages = [page("fresh", [STUDENT], lambda: ""), early, broken]
-    assert work(study.store, print, pages=pages) == ["broken"]
-    assert made
-    out = capsys.readouterr().out
-    assert "page early" in out
-    assert "fresh" not in out
-    assert "failed: broken: OSError" in out
+    monkeypatch.setattr(fit_missing.time, "sleep", sleep)
+    assert fit_missing.fit_missing(study.store, study.plan) == []
+    [before] = waited
+    assert set(before) == set(fits) - {TEACHER, STUDENT}
 
 
 # ---------------------------------------------------------------- what is said of a study
@@ -184,8 +165,8 @@ def test_a_page_is_made_once_its_runs_are_there_and_one_that_fails_is_left(study
 def begun(study, fits):
     """A study of which one run is done, and one failed."""
     make_all(study.store, ["lexical/word_overlap", "transfer/electra/seed-0"], model=True)
-    partial_folder(study.store, TEACHER).mkdir()
-    (partial_folder(study.store, TEACHER) / ERROR_FILE).write_text("Traceback:\nValueError: no such word\n")
+    study.store.partial(TEACHER).mkdir()
+    (study.store.partial(TEACHER) / ERROR_FILE).write_text("Traceback:\nValueError: no such word\n")
     return study
 
 
@@ -208,7 +189,7 @@ def test_a_run_under_two_names_is_left_once(study, capsys):
     study.add([replace(teacher, run="twin/electra")])
     assert "twin/electra/seed-0" in study.plan
     assert steps_left() == once
-    study.add([replace(teacher, run="more/electra", recipe=replace(teacher.recipe, dropout=0.3))])
+    study.add([replace(teacher, run="more/electra", spec={**teacher.spec, "dropout": 0.3})])
     assert steps_left() != once
 
 

@@ -14,43 +14,50 @@ from as2lib.fit import teacher_logits
 from as2lib.models.ensemble import calibrated, calibrated_scores, fit_platt, log_shares
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
-from as2lib.study import fitting
-from as2lib.study.derived import combined_scores
+from as2lib.study import make
+from as2lib.study.ensemble import combined
 from as2lib.study.params import Training
-from as2lib.study.recipes import Cascade, Ensemble, Shuffled, Words
 from as2lib.study.run import Row
-from as2lib.study.store import Task
-from as2lib.study.worker import make_all
-from tests.study.conftest import STEP, write_study
+from tests.study.conftest import STEP, make_all, write_study
 
 
 def systems(study) -> list[Row]:
     target, plain = row.splits(study.data.target), study.fit.direct
     teachers = ("teacher/electra", "teacher/listwise")
     first, roberta = row.transfer(study, "student"), row.transfer(study, "base/roberta")
-    mean = Row("transfer/mean", "", "", replace(roberta.recipe, reads="mean"), (0,))
-    cascade = {"kind": Cascade, "exits": [1, 2], "schedule": "round_robin"}
+    mean = Row("transfer/mean", "", "", **fields(roberta, reads="mean"), seeds=(0,))
+    cascade = {"cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
     half = {"train": target["train"], "test": target["test"]}
     pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
     heads = {"loss": "per_head", "teachers": teachers, "calibration": "platt"}
-    words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6}
+    words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
     words |= {"rank_rnn": "rnn", "bidirectional": True}
     epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
-    recipes = {
+    every = {
         "teacher/electra": fit(study, "student"),
         "teacher/listwise": fit(study, "base/roberta", "listwise_kl", unit="question"),
-        "ensemble/teachers": Ensemble(data=row.scored(study), parents={"members": teachers}),
+        "ensemble/teachers": row.ensemble(study, teachers),
         "student/electra": fit(study, "student", "kd", ("ensemble/teachers",), calibration="platt"),
         "mhs/2h1": with_heads(study, 2, start="student", **heads),
         "mhs/mean": with_heads(study, 2, start=mean, **heads),
         "cascade/of-mean": fit(study, mean, **cascade),
-        "cosinet/birnn": fit(study, loss="listwise_kl", training=epoch, kind=Words, unit="question", **words),
-        "shuffled/cosinet": Shuffled(data={"test": target["test"]}, parents={"model": ("cosinet/birnn",)}),
+        "cosinet/birnn": fit(study, loss="listwise_kl", training=epoch, unit="question", words=words),
+        "shuffled/cosinet": {
+            "kind": "shuffled",
+            "spec": {},
+            "data": {"test": target["test"]},
+            "parents": {"model": ("cosinet/birnn",)},
+        },
         "cascade/target": fit(study, roberta, **cascade),
         "govern/fold": fit(study, first, data=half, training=plain, leave_out=[0, 4]),
         "govern/student": fit(study, first, "govern", ("teacher/electra", "govern/fold"), pool, plain, unlabelled=True),
     }
-    return [Row(name, name, "", recipe, (0,)) for name, recipe in recipes.items()]
+    return [Row(name, name, "", **of, seeds=(0,)) for name, of in every.items()]
+
+
+def fields(row: Row, **changes) -> dict:
+    """What another row has of this one, with a changed specification."""
+    return {"kind": row.kind, "spec": {**row.spec, **changes}, "data": row.data, "parents": row.parents}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +94,7 @@ def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_cal
     mean = (plain["score"] + calibrated_scores(platt, ordering["score"], ordering["question_id"])) / 2
     assert ensemble.scores()["score"].to_numpy() == pytest.approx(mean.to_numpy())
     renamed = [replace(member, run=replace(member.run, name=f"another/{member.name}")) for member in members]
-    same = combined_scores(ensemble.run.recipe, ensemble.facts, renamed, "test")  # as another study may call them
+    same = combined(ensemble.run, ensemble.facts, renamed, "test")  # as another study may call them
     assert same["score"].equals(ensemble.scores()["score"])
 
 
@@ -99,12 +106,12 @@ def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated
         heard.update(pairs=pairs, teachers=teachers)
         raise InterruptedError
 
-    recipe = replace(fitted.systems["mhs/2h1"].recipe, leave_out=fold)
-    [run] = Row("mhs/fold", "", "", recipe, (0,)).runs(fitted)
-    parents = {role: [fitted.run(parent.name) for parent in runs] for role, runs in run.parents.items()}
-    monkeypatch.setattr("as2lib.study.fitting.train", train)
+    changes = {"leave_out": fold} if fold else {}
+    [run] = Row("mhs/fold", "", "", **fields(fitted.systems["mhs/2h1"], **changes), seeds=(0,)).runs(fitted)
+    parents = fitted.store.parents(run)
+    monkeypatch.setattr(make, "train", train)
     with pytest.raises(InterruptedError):
-        fitting.fit(Task(fitted.store, run, parents, tmp_path))
+        make.fit(fitted.store, run, tmp_path)
     plain, ordering = (teacher_logits(teacher.model_folder, heard["pairs"]) for teacher in parents["teachers"])
     dev = parents["teachers"][1].scores("dev")
     platt = fit_platt(dev["question_id"], dev["label"], dev["score"])
@@ -115,7 +122,7 @@ def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated
 
 def test_fits_have_the_dropout_attention_and_precision_that_a_study_gives_them_and_scores_its_own(fitted, monkeypatch):
     monkeypatch.setattr("as2lib.score.native_bf16", lambda device: True)
-    seen, trained, answered, score = defaultdict(set), fitting.train, fitting.teacher_logits, fitting.score
+    seen, trained, answered, score = defaultdict(set), make.train, make.teacher_logits, make.score
 
     def train(pairs, model, *arguments, **named):
         seen["precision"].add(named["precision"])
@@ -123,9 +130,9 @@ def test_fits_have_the_dropout_attention_and_precision_that_a_study_gives_them_a
         seen["attention"] |= {part.config._attn_implementation for part in model.modules() if hasattr(part, "config")}
         return trained(pairs, model, *arguments, **named)
 
-    monkeypatch.setattr(fitting, "train", train)
-    monkeypatch.setattr(fitting, "teacher_logits", lambda *args: seen["answers"].add(args[2]) or answered(*args))
-    monkeypatch.setattr(fitting, "score", lambda *args: seen["scores"].add(args[3]) or score(*args))
+    monkeypatch.setattr(make, "train", train)
+    monkeypatch.setattr(make, "teacher_logits", lambda *args: seen["answers"].add(args[2]) or answered(*args))
+    monkeypatch.setattr(make, "score", lambda *args: seen["scores"].add(args[3]) or score(*args))
     changes = {"fit.dropout": 0.25, "fit.attention": "eager", "fit.precision": "bf16"}
     make_all(Study.load("tiny", changes).store, ["mhs/2h1/seed-0"], model=True)
     of_fits = {"dropout": {0.25}, "attention": {"eager"}, "precision": {"bf16"}, "answers": {"bf16"}}
@@ -135,9 +142,10 @@ def test_fits_have_the_dropout_attention_and_precision_that_a_study_gives_them_a
 
 
 def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_original_rows(fitted):
-    recipe = replace(fitted.systems["cosinet/birnn"].recipe, rank_rnn=None, bidirectional=False)
-    usual = Row("cosinet/list", "", "cosinet", recipe, (0,))
-    shuffled = Row("cosinet/list-shuffled", "", "cosinet", replace(recipe, shuffle=True), (0,))
+    birnn = fitted.systems["cosinet/birnn"]
+    spec = {**birnn.spec, "words": {**birnn.spec["words"], "rank_rnn": None, "bidirectional": False}}
+    usual = replace(birnn, run="cosinet/list", spec=spec)
+    shuffled = replace(birnn, run="cosinet/list-shuffled", spec={**spec, "shuffle": True})
     fitted.add([usual, shuffled])
     [usual], [shuffled] = usual.runs(fitted), shuffled.runs(fitted)
     ours, theirs = (fitted.run(run.name).scores() for run in (shuffled, usual))

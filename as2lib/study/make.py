@@ -1,0 +1,331 @@
+"""How each kind of run is made: its scores, a table a split, and its facts; `Store.make` gives them a place.
+
+m pairs · k teachers · c = 2 classes
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pandas
+import torch
+import transformers
+from datasets import Dataset
+from transformers import set_seed
+
+from as2lib import models, plugins
+from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
+from as2lib.data.pairs import leave_out, load_parts
+from as2lib.data.pretrained import folder_of, open_tokenizer
+from as2lib.data.teacher_scores import TeacherScores
+from as2lib.data.vectors import embeddings
+from as2lib.data.words import WordEncoder, words_of
+from as2lib.fit import teacher_logits, train
+from as2lib.locks import lock
+from as2lib.metrics.probability import sigmoid
+from as2lib.metrics.questions import Questions
+from as2lib.models import cross_encoder, lexical
+from as2lib.models import ensemble as ensembles
+from as2lib.models.cascade import CascadeTransformer
+from as2lib.models.compare_aggregate import CompareAggregate
+from as2lib.models.cosinet import Cosinet
+from as2lib.models.embedding import SentenceEncoder
+from as2lib.models.mean import MeanForSequenceClassification
+from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.paths import file_at, whole_file
+from as2lib.precision import computing_on, machine
+from as2lib.ranker import Ranker
+from as2lib.score import on_threads, parts_of, probability, score
+from as2lib.study.encoders import require_known_tensors
+from as2lib.study.ensemble import Platt, calibration, combined, fitted
+from as2lib.study.run import Run
+
+if TYPE_CHECKING:
+    from as2lib.study.store import Store, StoredRun
+
+Made = tuple[dict[str, pandas.DataFrame], dict[str, Any]]  # split → its scored pairs; facts
+RELEASED = "google/electra-base-discriminator"  # the encoder of the CERBERUS paper's released student
+LOSS_ARGUMENTS = ("alpha", "tau", "settings", "unit", "schedule")
+SIZE_FIELDS = (  # of an encoder's configuration
+    "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
+    "vocab_size max_position_embeddings"
+).split()
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
+
+
+def fit(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+    """Train a run: model/ and log.jsonl go to its folder, in which it goes on from its checkpoint."""
+    spec, precision, training = run.spec, run.computing["precision"], dict(run.spec["training"])
+    in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
+    parents = store.parents(run)
+    for name in run.encoders:
+        folder_of(name)  # what is nowhere is refused before teachers are asked
+    pairs, dev = training_pairs(run), None
+    if "dev" in run.data and training.get("evaluate_every"):
+        dev = load_parts(run.data["dev"], "answered")
+    else:  # the last weights are kept
+        training["evaluate_every"] = None
+    shuffle = run.seed if spec.get("shuffle") else None
+    if shuffle is not None:
+        pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
+        dev = dev and dev.select(shuffled_rows(dev["question_id"][:], shuffle))
+    arguments = {} if "words" in spec else {name: spec[name] for name in LOSS_ARGUMENTS if name in spec}
+    with on_threads(run.computing["threads"]):
+        platt = calibration(run, parents.get("teachers", ()))
+        teachers = [logits_of(store, run, teacher, pairs, platt) for teacher in parents.get("teachers", ())]
+        set_seed(run.seed)  # before the model is built: new weights come from it
+        model, encoder = build(store, run)
+        result = train(
+            pairs,
+            model,
+            spec["loss"],
+            teachers,
+            dev,
+            encoder=encoder,
+            seed=run.seed,
+            precision=in_fit,
+            folder=folder,
+            progress=progress,
+            allow_shared_questions=True,  # a study's file says
+            **arguments,
+            **training,
+        )
+        result.checkpoint = None  # it goes when the run's folder has its name
+        result.save(folder / "model")
+        parts = {split: run.data[split] for split in ("dev", "test") if split in run.data}
+        tables = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
+        last = tables
+        if result.last is not None:
+            result.model.load_state_dict(result.last)
+            last = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    facts = {**result.facts, "machine": gpu or machine()}
+    if platt:
+        facts["calibration"] = platt
+    if "words" not in spec:
+        facts["encoder"] = sizes_of(model)
+    return {split: table.assign(last=last[split]["score"]) for split, table in tables.items()}, facts
+
+
+def ensemble(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+    """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
+    members = store.parents(run)["members"]
+    facts = fitted(run, members)
+    return {split: combined(run, facts, members, split) for split in run.data}, facts
+
+
+def ranker(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+    """What is taken as it is, a ranker that learns nothing, or a model or a table of others; facts: `parameters` where
+    known, of a model the sizes that cost.
+    """
+    model, scores_of = scorer(run)
+    pairs_of = {split: load_parts(tuple(parts), "all") for split, parts in run.data.items()}
+    tables = {split: table_of(pairs, scores_of(pairs)) for split, pairs in pairs_of.items()}
+    if model is None:
+        return tables, {"parameters": 0} if run.kind == "lexical" else {}  # of a file nobody knows them
+    shape = {key: value for key in ("body", "heads") if isinstance(value := getattr(model.config, key, None), int)}
+    parameters = sum(weights.numel() for weights in model.parameters())
+    return tables, {"parameters": parameters, "encoder": sizes_of(model), "shape": shape}
+
+
+def shuffled(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+    """A model's scores where each question's candidates come in a random order; rows stay in the original one."""
+    [parent] = store.parents(run)["model"]
+    model, encoder = models.load(parent.model_folder).to(computing_on()), load_encoder(parent.model_folder)
+    computing = parent.run.computing
+    with on_threads(computing["threads"]):
+        table = score_table(model, encoder, run.data["test"], computing["precision"], run.seed)
+    return {"test": table}, {"parameters": parent.facts["parameters"]}
+
+
+MAKERS: dict[str, Callable[..., Made]] = {
+    "fit": fit,
+    "ensemble": ensemble,
+    "lexical": ranker,
+    "ranker": ranker,
+    "shuffled": shuffled,
+}
+
+
+# ---------------------------------------------------------------- the model of a fit before its first step
+
+
+def build(store: "Store", run: Run) -> tuple[Any, Any]:
+    """The model before its first step, and what encodes its pairs."""
+    spec, start = run.spec, store.parents(run).get("start")
+    if "words" in spec:
+        return _of_words(store, run)
+    if start:
+        folder = start[0].model_folder
+        model = cross_encoder.build(folder, spec["layers"]) if "layers" in spec else models.load(folder)
+        tokenizer = open_tokenizer(folder)
+    elif run.encoders:
+        [name] = run.encoders
+        require_known_tensors(name)
+        model, tokenizer = cross_encoder.build(name, spec["backbone"].get("layers")), open_tokenizer(name)
+    else:
+        tokenizer = _vocabulary(run.data["vocabulary"], spec["max_length"])
+        sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+        model = cross_encoder.build({**spec["backbone"]["config"], **sizes})
+    if "reads" in spec:
+        model = MeanForSequenceClassification.from_classifier(model)
+    if "mhs" in spec:
+        model = MHSForSequenceClassification.from_backbone(model, **spec["mhs"], seed=run.seed)
+    elif "cascade" in spec and not isinstance(model, CascadeTransformer):
+        whole = model.model if isinstance(model, MeanForSequenceClassification) else model
+        model = CascadeTransformer.from_backbone(whole, **spec["cascade"])
+    if "model" in spec:
+        model = plugins.load(spec["model"])(model)
+    if "attention" in spec:
+        cross_encoder.set_attention(model, spec["attention"])
+    if "dropout" in spec:
+        cross_encoder.set_dropout(model, spec["dropout"])
+    return model, PairEncoder(tokenizer, spec["max_length"])
+
+
+def _of_words(store: "Store", run: Run) -> tuple[Any, Any]:
+    """A model over static word vectors."""
+    shape = dict(run.spec["words"])
+    network = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
+    words = set().union(*(_words(tuple(parts)) for parts in run.data.values()))
+    texts = _texts(run.data["vocabulary"]) if "vocabulary" in run.data else []
+    vectors = embeddings(shape.pop("vectors"), store.ingredients(run)["vectors"], words, texts)
+    return network(vectors, **shape), WordEncoder(vectors.words, run.spec.get("unit"))
+
+
+@lru_cache(maxsize=4)
+def _vocabulary(parts: tuple[str, ...], max_length: int) -> Any:
+    """The tokenizer of an encoder that starts from nothing."""
+    return word_tokenizer(_texts(parts, each=True), max_length)
+
+
+@lru_cache(maxsize=8)
+def _words(parts: tuple[str, ...]) -> frozenset[str]:
+    """Every word of some parts: splitting takes longer than a fit."""
+    return frozenset(word for words in words_of(dict.fromkeys(_texts(parts))) for word in words)
+
+
+def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
+    """All candidates, and each question once, or as often as it has candidates."""
+    pairs = load_parts(parts, "all")
+    questions = pairs["question"][:]
+    return [*(questions if each else dict.fromkeys(questions)), *pairs["answer"][:]]
+
+
+# ---------------------------------------------------------------- what a fit learns from
+
+
+def training_pairs(run: Run) -> Dataset:
+    """A pool without labels; all folds of the questions but one; or the answered questions."""
+    if run.spec.get("unlabelled"):
+        return load_parts(run.data["train"], None)
+    pairs = load_parts(run.data["train"], "answered")
+    return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
+
+
+def logits_of(store: "Store", run: Run, teacher: "StoredRun", pairs: Dataset, platt: Platt) -> numpy.ndarray:
+    """What a teacher says of the pairs of a run: logits, (m, c) float32, calibrated where `platt` says.
+
+    Those of a model are computed once, and kept in its folder.
+    """
+    if teacher.run.kind == "ensemble":
+        members = store.parents(teacher.run)["members"]
+        platt_of_members = calibration(teacher.run, members)
+        of_members = [logits_of(store, run, member, pairs, platt_of_members) for member in members]
+        if teacher.run.spec["combine"] == "logistic":
+            log_odds = ensembles.weigh(teacher.facts, [probability(logits) for logits in of_members])
+            return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
+        return ensembles.mean_logits(of_members, teacher.facts.get("weights"))
+    if teacher.run.kind == "ranker":
+        return teacher_logits(TeacherScores.read(file_at(teacher.run.spec["source"])).of(pairs), pairs)
+    path = teacher.folder / "logits" / f"{store.learnt_from(run)}.parquet"
+    if not path.exists():
+        with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
+            if not path.exists():  # another student may have made them meanwhile
+                precision = run.spec["training"].get("precision", run.computing["precision"])
+                logits = teacher_logits(teacher.model_folder, pairs, precision)
+                columns = {f"logit_{i}": column for i, column in enumerate(logits.T)}
+                with whole_file(path) as temporary:
+                    pandas.DataFrame(columns).to_parquet(temporary, index=False, compression="snappy")
+    logits = numpy.ascontiguousarray(pandas.read_parquet(path).to_numpy(dtype=numpy.float32))
+    if teacher.name not in platt:
+        return logits
+    return ensembles.calibrated(platt[teacher.name], logits, pairs["question_id"][:])
+
+
+# ---------------------------------------------------------------- what is scored
+
+
+def scorer(run: Run) -> tuple[Any, Callable[[Any], numpy.ndarray]]:
+    """The model of a ranker that is taken as it is, None where there is none, and the function that scores pairs."""
+    if run.kind == "lexical":
+        return None, getattr(lexical, run.spec["scorer"])
+    [name], max_length = run.encoders, run.spec["max_length"]
+    if run.scheme == "scores":
+        return None, lambda pairs: of_table(name, pairs)
+    if run.scheme == "cosine":
+        sentences = SentenceEncoder(name, computing_on())
+        return sentences.model, lambda pairs: (1 + sentences.cosine(pairs)) / 2
+    if run.scheme == "cerberus":  # the paper's student, from its released state dict
+        student = MHSForSequenceClassification.from_cerberus(file_at(name), cross_encoder.configuration(RELEASED))
+        ready = Ranker(student, load_encoder(RELEASED, max_length=max_length))
+    else:
+        ready = Ranker.load(name, max_length=max_length)
+    precision = run.computing["precision"]
+    return ready.model, lambda pairs: score(ready.model, pairs, ready.encoder, precision).score
+
+
+def of_table(source: str, pairs: Dataset) -> numpy.ndarray:
+    """P(correct) of some pairs as a table of scores has it, (m,).
+
+    Raises ValueError, that names the file, where log odds differ of which a probability does not tell.
+    """
+    path = file_at(source)
+    log_odds = TeacherScores.read(path).of(pairs)
+    scores = sigmoid(log_odds)
+    if len(numpy.unique(log_odds[scores == 1])) > 1:
+        raise ValueError(f"{path}: expected P(correct), or log odds up to 36, got {log_odds.max():g}; scale them")
+    return scores
+
+
+def score_table(
+    model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, shuffle: int | None = None
+) -> pandas.DataFrame:
+    """Every pair of a split, and its `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
+
+    shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.
+    """
+    pairs = load_parts(parts, "all")
+    if shuffle is not None:
+        order = shuffled_rows(pairs["question_id"][:], shuffle)
+        scores = score(model, pairs.select(order), encoder, precision)
+        return table_of(pairs, scores.score[numpy.argsort(order)])
+    scores = score(model, pairs, encoder, precision)
+    exits = getattr(getattr(model, "config", None), "exits", ())
+    return table_of(pairs, scores.score, **parts_of(scores.head_logits, scores.exit_logits, exits))
+
+
+def table_of(pairs: Mapping[str, Any], score: Any, **columns: Any) -> pandas.DataFrame:
+    """A row a pair: question_id, position, label, score, no text; and `last` (of the last weights), heads, exits."""
+    table = pandas.DataFrame({"question_id": pairs["question_id"][:]})
+    table["position"] = Questions.together(table["question_id"]).place.astype("int32")
+    table["label"] = numpy.asarray(pairs["label"][:], dtype="int8")
+    table["score"] = numpy.asarray(score, dtype="float64")
+    return table.assign(**columns)
+
+
+def shuffled_rows(question_id: list[str], seed: int) -> numpy.ndarray:
+    """The rows of each question in a random order; questions stay where they are."""
+    question = Questions.together(question_id).code
+    return numpy.lexsort((numpy.random.default_rng(seed).random(len(question)), question))
+
+
+def sizes_of(model: Any) -> dict[str, Any]:
+    """What the costs of a transformer are counted by."""
+    fields = model.config.to_dict()
+    config = fields.get("backbone") or fields
+    return {name: config[name] for name in SIZE_FIELDS if config.get(name) is not None}
