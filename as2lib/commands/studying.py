@@ -152,7 +152,7 @@ def error_file(study: Study, name: str) -> Path:
 
 def make_page(study: Study, name: str) -> None:
     """Run a notebook, of this name or this number, and make its page."""
-    from as2lib.report.pages import execute, other_studies, parameter, render
+    from as2lib.report.pages import execute, parameter, render, studies_with_pages
 
     names = [notebook.name for notebook in catalogue.notebooks(study)]
     name = next((page for page in names if name in (page, page[:2])), name)
@@ -169,7 +169,8 @@ def make_page(study: Study, name: str) -> None:
         content = pages.contents(study)[name]
         execute(source, executed, {"study": loadable(study), "overrides": {}})
         title, _, made_of = study.title.partition(":")
-        render(executed, page, names, title, made_of, other_studies(study.study, page.stem))
+        up = "../" if page.parent == study.folder else ""
+        render(executed, page, names, title, made_of, studies_with_pages(study.variant, page.stem, up))
     pages.record(study, name, content)
 
 

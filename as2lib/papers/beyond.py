@@ -1,21 +1,21 @@
 """The notebooks that ask what no paper does, and which systems they read; `frontier` and `across` answer them."""
 
-from as2lib.papers import row
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.papers.govern import rows as govern
 from as2lib.study import Study
-from as2lib.study.run import Notebook, Row
+from as2lib.study.run import Notebook, Row, by_name
 
 
 def notebooks(study: Study) -> list[Notebook]:
-    """Notebooks 11 and 13, each with the systems that it reads; 13 where another target, or a paper's, is at hand."""
+    """Notebook 11 and, where a study sets others beside it, 13, each with the systems that it reads."""
     every = (*ranked(study).values(), *controls(study))
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
     others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
     books = [Notebook("11_frontier", "Which system for which budget?", every)]
-    if study.across or not row.of_own_target(study):
-        books.append(Notebook("13_across", "Do the findings hold on other targets?", table2, files=tuple(others)))
+    if study.across:
+        question = "Does a small ranker gain from large teachers?"
+        books.append(Notebook("13_across", question, tuple(by_name([*every, *table2]).values()), files=tuple(others)))
     return books
 
 

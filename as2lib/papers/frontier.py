@@ -27,6 +27,7 @@ from as2lib.study.operations import operations as operations_of_run
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
 RESAMPLES = 2000  # of the questions
+NAMED = 7  # systems that a figure names, at most
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def by_cost(study: Study, pipelines: Sequence[Pipeline]) -> pandas.DataFrame:
     cost = rows[COST].to_numpy()
     values = frame.pivot_table("AP", "question_id", "system", sort=False)[rows.index].to_numpy()  # means over seeds
     rows["front"] = front(cost, values.mean(axis=0))
+    for place in numpy.flatnonzero(rows["front"]):  # half the 95 % interval of a difference to it, over questions
+        half = 196 * (values - values[:, [place]]).std(axis=0) / math.sqrt(len(values))
+        rows.attrs[rows.index[place]] = float(numpy.median(half[half > 0])) if (half > 0).any() else 0.0
     rows[SHARE] = 100 * shares(cost, values, RESAMPLES)
     return rows.sort_values([COST, "MAP"], kind="stable")
 
@@ -147,17 +151,20 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
 def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.DataFrame:
     """What a figure of the `rows` of `by_cost` shows, by label: cost in operations of the untaught base, MAP and front.
 
-    main: names of systems; they, those on the front and the baseline, which costs nothing, have a `label`.  Other
-    pipelines that cost nothing are left out.
+    main: names of systems; the first of them, of those on the front, and the baseline, which costs nothing, have a
+    `label`.  band: how far below a system on the front another cannot be distinguished from it, half of the 95 %
+    interval of a difference over questions.  Other pipelines that cost nothing are left out.
     """
     labels = {name: system.label for name, system in study.systems.items()}
     groups = {system.label: system.group for system in study.systems.values()}
     drawn = pandas.DataFrame({"cost": rows[COST] / rows.loc[labels[roles(study).base], COST], "value": rows["MAP"]})
     drawn["spread"], drawn["front"] = rows["MAP ±"].fillna(0), rows["front"]
     drawn["group"] = [groups.get(name, "") for name in rows.index]
+    drawn["band"] = [rows.attrs.get(name) for name in rows.index]
     floor = rows.index == labels[baseline(study)]
-    main = rows.index.isin([labels[name] for name in main])
-    drawn["label"] = rows.index.where(drawn["front"] | main | floor, "")
+    best = rows.index[rows["front"] & (rows[COST] > 0)][::-1]
+    named = [name for name in dict.fromkeys([*(labels.get(name) for name in main), *best]) if name in rows.index]
+    drawn["label"] = rows.index.where(rows.index.isin(named[:NAMED]) | floor, "")
     return drawn[(drawn["cost"] > 0) | floor]
 
 

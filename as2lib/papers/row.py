@@ -126,8 +126,9 @@ def splits(pairs: Pairs) -> dict[str, tuple[str, ...]]:
 
 
 def of_own_target(study: Study) -> bool:
-    """Whether a study's target is a set of one's own, of which no paper says anything."""
-    return not any(sets.is_known(sets.split_part(part)[0]) for part in study.data.target.test)
+    """Whether a study's target is a set of one's own, or the invented one, of which no paper says anything."""
+    names = [sets.split_part(part)[0] for part in study.data.target.test]
+    return not any(sets.is_known(name) and not name.startswith("sample") for name in names)
 
 
 def target_of(study: Study, backbone: Backbone) -> Pairs:

@@ -1,4 +1,4 @@
-"""The study's plots, one function a kind; each takes a tidy frame and returns a figure, six inches wide for a phone.
+"""The study's plots, one function a kind; each takes a tidy frame and returns a figure, or None where there is nothing.
 
 A series has a colour that everyone can tell apart, and a marker or a dash besides; legends stand below the axes.
 labels: the title, then what the x axis says, and the y axis.
@@ -6,7 +6,7 @@ labels: the title, then what the x axis says, and the y axis.
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape as html
 from textwrap import fill
 
@@ -17,11 +17,15 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
-matplotlib.rcParams["svg.hashsalt"] = "as2lib"
-matplotlib.rcParams["text.parse_math"] = False  # a label is text: "$" is a dollar
-seaborn.set_theme(style="whitegrid", context="notebook", palette="colorblind")
+seaborn.set_theme(
+    style="whitegrid",
+    context="notebook",
+    palette="colorblind",
+    rc={"axes.spines.right": False, "axes.spines.top": False},
+)
+# Letters stay letters in an SVG file; "$" is a dollar.
+matplotlib.rcParams.update({"svg.hashsalt": "as2lib", "svg.fonttype": "none", "text.parse_math": False})
 LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
 PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
@@ -30,61 +34,86 @@ GROUPS = {  # a group of systems → its place in the palette, the same in every
     **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "untaught": 5},
     **{"Compare-Aggregate": 6, "cascade": 7, "Cosinet": 8},
 }
-VERDICTS = {  # greens agree with a paper, reds do not, greys say neither
-    **{"reproduced": "#1b7f4d", "supported": "#4aa877", "same direction": "#7fc29f"},
-    **{"same direction, smaller": "#a9d8bf", "same direction, larger": "#a9d8bf"},
-    **{"undecided": "#8f9aa5", "not seen": "#e8a25c", "contradicted": "#c8452f", "not testable here": "#c6ced6"},
-}
-WIDTH = 6.0  # inches
+WIDTH = 8.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
-COLOURS = 256  # of a PNG file
 Level = tuple[str, float]  # a line's name, and where it stands
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
-def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level) -> Figure:
+def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level) -> Figure | None:
     """One row a system: its mean in the column `value` and its spread over seeds, marked by `group`."""
     if table.empty:
-        return nothing(title)
-    figure, axes = _rows(table.index)
-    groups = table.assign(height=range(len(table))).groupby(group, sort=False)
-    for place, (name, rows) in enumerate(groups):
-        style = {"capsize": 3, "markersize": 7, "linestyle": "", "label": name, **_style(GROUPS.get(name, place))}
+        return None
+    figure, [axes] = _rows(table.index)
+    for name, style in _styles(table[group]).items():
+        rows = table.assign(height=range(len(table)))[table[group] == name]
+        style |= {"capsize": 3, "markersize": 7, "linestyle": "", "label": name}
         axes.errorbar(rows[value], rows["height"], xerr=rows[f"{value} ±"].where(rows[f"{value} ±"] > 0), **style)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
     return _finished(figure, axes, title, axis)
 
 
-def forest(table: pandas.DataFrame, title: str, axis: str, mark: str | None = None) -> Figure:
-    """Differences with their 95 % intervals, and as diamonds those of the column `mark`.
+def forest(
+    tables: pandas.DataFrame | Mapping[str, pandas.DataFrame],
+    title: str,
+    axis: str = "points of MAP",
+    mark: str = "published",
+    margin: float | None = None,
+    subject: str = "",
+) -> Figure | None:
+    """Differences with their 95 % intervals and their numbers, a panel a table by its name; a tick for a paper's.
 
     An interval is over questions and seeds (columns low, high).  Where a row has none, since one of its systems has one
     seed, that over questions alone stands for it (questions low, questions high), in a lighter colour.
+    mark: the column of the ticks.  margin: the band within which two systems are called equivalent.  subject: what is
+    better to the right of zero.
     """
-    if table.empty:
-        return nothing(title)
-    figure, axes = _rows(table.index)
-    heights, alone = numpy.arange(len(table)), numpy.zeros(len(table), bool)
-    if "questions low" in table:
-        alone = (table["low"].isna() & table["questions low"].notna()).to_numpy()
-    of_both = "ours, 95 % interval over questions and seeds" if alone.any() else "ours, 95 % interval"
-    of_questions = "ours, one seed: 95 % interval over questions alone"
-    for rows, before, name, colour in ((~alone, "", of_both, LINE), (alone, "questions ", of_questions, LIGHT)):
-        if rows.any():
-            difference, low, high = (table.loc[rows, of] for of in ("difference", f"{before}low", f"{before}high"))
-            style = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 7, "label": name}
-            axes.errorbar(difference, heights[rows], xerr=[difference - low, high - difference], **style)
-    axes.axvline(0, color="black", linewidth=1)
-    if mark is not None and table[mark].notna().any():
-        axes.scatter(table[mark], heights + 0.22, marker="D", s=40, color=PALETTE[1], label=mark, zorder=3)
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(5, steps=STEPS))
-    return _finished(figure, axes, title, axis)
+    panels = tables if isinstance(tables, Mapping) else {"": tables}
+    if not all(len(table) for table in panels.values()):
+        return None
+    figure, every = _rows(next(iter(panels.values())).index, len(panels))
+    for axes, (name, table) in zip(every, panels.items(), strict=True):
+        heights, alone = numpy.arange(len(table)), numpy.zeros(len(table), bool)
+        if "questions low" in table:
+            alone = (table["low"].isna() & table["questions low"].notna()).to_numpy()
+        of_both = "95 % interval over questions and seeds" if alone.any() or "seeds" in table else "95 % interval"
+        if margin:
+            axes.axvspan(
+                -margin, margin, color=MUTED, alpha=0.15, linewidth=0, label=f"called equivalent: within {margin}"
+            )
+        of_one = "one seed: 95 % interval over questions alone"
+        for rows, before, label, colour in ((~alone, "", of_both, LINE), (alone, "questions ", of_one, LIGHT)):
+            if rows.any():
+                difference, low, high = (table.loc[rows, of] for of in ("difference", f"{before}low", f"{before}high"))
+                style = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 7, "label": label}
+                axes.errorbar(difference, heights[rows], xerr=[difference - low, high - difference], **style)
+                for height, *numbers in zip(heights[rows], difference, low, high, strict=True):
+                    digits = 1 if table["high"].abs().max() > 0.2 else 3
+                    text = "{:+.{d}f} ({:+.{d}f} to {:+.{d}f})".format(*numbers, d=digits).replace("-", "−")
+                    axes.text(1.02, height, text, transform=axes.get_yaxis_transform(), va="center", fontsize=10)
+        axes.axvline(0, color="black", linewidth=1)
+        if mark in table and table[mark].notna().any():
+            style = {"marker": "|", "s": 260, "linewidth": 3, "color": PALETTE[1], "label": mark, "zorder": 3}
+            axes.scatter(table[mark], heights, **style)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(5, steps=STEPS))
+        axes.set_title("\n".join(filter(None, [name, _counted(table)])), loc="left", fontsize=10, color=MUTED)
+        axes.set_xlabel(f"← worse · {subject} · better →\n{axis}" if subject else axis)
+    return _finished(figure, every[-1], title, every[-1].get_xlabel())
 
 
-def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
+def _counted(table: pandas.DataFrame) -> str:
+    """How many questions and seeds the differences of a table are over."""
+    if not {"wins", "losses", "ties", "seeds"} <= {*table}:
+        return ""
+    questions, seeds = int(table[["wins", "losses", "ties"]].iloc[0].sum()), sorted({*table["seeds"].astype(int)})
+    spelled = f"{seeds[0]} to {seeds[-1]} seeds" if seeds[1:] else f"{seeds[0]} seed" + "s" * (seeds[0] > 1)
+    return f"{questions:,} questions, {spelled}"
+
+
+def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure | None:
     """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range."""
     if table.empty:
-        return nothing(labels[0])
+        return None
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
     for place, (name, points) in enumerate(curves.items()):
@@ -113,70 +142,65 @@ def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, ba
     return _finished(figure, axes, *labels)
 
 
-def frontier(points: pandas.DataFrame, *labels: str) -> Figure:
+def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, floor: str = "") -> Figure:
     """Systems by cost, on a logarithmic axis, and value with its spread over seeds; front: joined by a line.
 
-    Those with a label are named beside the axes, in the colour of their `group`; others are grey.  What costs nothing
-    is a dashed line, or named at the edge if it is so far below that the others would have less than half the height.
+    Those with a label are named at their points, in the colour of their `group`; others are grey.  band: how far below
+    the front a system cannot be distinguished from it.  What costs nothing is a dashed line, or named at the edge if it
+    is far below the others.  ms: milliseconds of what costs 1, for a second axis.
     """
     free, points = points[points["cost"] == 0], points[points["cost"] > 0]
     named, others = points[points["label"] != ""].sort_values("value", kind="stable"), points[points["label"] == ""]
-    figure, axes = pyplot.subplots(figsize=(WIDTH * 1.25, 3 + 0.12 * len(named)), layout="constrained")
-    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0)
+    figure, axes = pyplot.subplots(figsize=(WIDTH * 1.15, 4.8), layout="constrained")
+    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
-        steps = [*best["cost"], points["cost"].max() * 1.2], [*best["value"], best["value"].iloc[-1]]
-        axes.step(*steps, where="post", color=LIGHT, linewidth=1.4, zorder=2)
-    low, high = named["value"].min(), points["value"].max()
+        cost = [*best["cost"], points["cost"].max() * 1.2]
+        value = numpy.append(best["value"], best["value"].iloc[-1])
+        axes.step(
+            cost, value, where="post", color=LINE, linewidth=1.4, zorder=2, label="the best at this cost, by the means"
+        )
+        if "band" in best:
+            band = {"step": "post", "color": LIGHT, "alpha": 0.3, "linewidth": 0}
+            below = value - numpy.append(best["band"], best["band"].iloc[-1])
+            axes.fill_between(cost, below, value, **band, label="cannot be distinguished from the best at this cost")
+    low = (named["value"] - named["spread"]).min()
+    high = (points["value"] + points["spread"]).max()
     for row in free.itertuples():
-        style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
         if row.value > low - (high - low):
-            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4)
-            axes.annotate(
-                row.label, (0.01, row.value), **style | {"xycoords": ("axes fraction", "data"), "va": "bottom"}
-            )
+            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4, label=row.label)
             low, high = min(low, row.value), max(high, row.value)
         else:
+            style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
             axes.annotate(f"↓ {row.label}: {row.value:.1f}", (0.01, 0.02), **style)
             low -= 0.08 * (high - low)  # its line
     room = 0.06 * (high - low) or 1
     bottom, top = low - room, high + room
     axes.set_ylim(bottom, top)
-    heights = _apart((named["value"] - bottom) / (top - bottom))
-    for height, row in zip(heights, named.itertuples(), strict=True):
-        style = _style(GROUPS.get(row.group, 0)) if row.group in GROUPS else {"color": MUTED, "marker": "o"}
-        axes.errorbar(row.cost, row.value, yerr=row.spread or None, label=row.label, markersize=7, zorder=3, **style)
-        leader = {"arrowstyle": "-", "color": style["color"], "linewidth": 0.6, "alpha": 0.6, "relpos": (0, 0.5)}
-        place = {"xytext": (1.03, height), "textcoords": "axes fraction", "va": "center", "fontsize": 9}
-        axes.annotate(f"{row.label}  {row.value:.1f}", (row.cost, row.value), arrowprops=leader, **place)
+    styles = _styles(named["group"])
+    for group, rows in named.groupby("group", sort=False):
+        style = {"linestyle": "", "markersize": 8, "zorder": 3, "label": group, **styles[group]}
+        axes.errorbar(rows["cost"], rows["value"], yerr=rows["spread"].where(rows["spread"] > 0), **style)
+    for right, side in named.groupby(named["cost"] > named["cost"].median()):
+        heights = _apart((side["value"] - bottom) / (top - bottom))
+        for height, row in zip(heights, side.itertuples(), strict=True):
+            text = {"ha": "left" if right else "right", "va": "center", "fontsize": 9.5}
+            at = row.cost * (1.12 if right else 0.89), bottom + height * (top - bottom)
+            axes.text(*at, f"{row.label} {row.value:.1f}", color=styles[row.group]["color"], **text)
     _logarithmic(axes)
-    axes.set(xlabel=labels[1], ylabel=labels[2])
-    figure.suptitle(labels[0], fontsize=13)
-    return figure
+    if ms:
+        above = axes.secondary_xaxis("top", functions=(lambda cost: ms * cost, lambda time: time / ms))
+        above.set_xlabel("about so many ms a question, on one core")
+        above.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    return _finished(figure, axes, *labels)
 
 
-def verdicts(counts: pandas.Series, title: str) -> Figure:
-    """One bar of parts, a verdict each, with its number in the legend; what is nought is left out."""
-    if not counts.any():
-        return nothing(title)
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 1.8), layout="constrained")
-    left = 0
-    for name, count in counts[counts > 0].items():
-        style = {"color": VERDICTS.get(name, LIGHT), "edgecolor": "white", "label": f"{count} {name}"}
-        axes.barh(0, count, left=left, **style)
-        left += count
-    axes.margins(x=0)
-    axes.set_axis_off()
-    figure.suptitle(title, fontsize=13)
-    style = {"fontsize": 9, "handlelength": 1, "columnspacing": 1, "frameon": False}
-    figure.legend(loc="outside lower center", ncols=2, **style)
-    return figure
-
-
-def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level) -> Figure:
+def bars(
+    table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level
+) -> Figure | None:
     """One bar a value of `x`, and a baseline as a line."""
     if table.empty:
-        return nothing(title)
+        return None
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
     axes.bar(table[x], table[y], color=LINE)
     axes.axhline(baseline[1], color="black", linestyle="--", linewidth=1.4, label=baseline[0])
@@ -185,12 +209,12 @@ def bars(table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_la
     return _finished(figure, axes, title, x_label, y_label)
 
 
-def heatmap(table: pandas.DataFrame, title: str, x_label: str) -> Figure:
-    """Values from 0 to 1 in the cells, the darker the larger; undefined ones are gaps."""
+def heatmap(table: pandas.DataFrame, title: str, x_label: str, digits: int = 2) -> Figure:
+    """Values in the cells, the darker the larger; undefined ones are gaps."""
     size = 2.6 + 0.9 * len(table.columns), 2.2 + 0.45 * len(table)
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    style = {"annot": True, "fmt": ".2f", "cmap": "Blues", "cbar": False, "linewidths": 0.5}
-    seaborn.heatmap(table, vmin=0, vmax=1, xticklabels=1, yticklabels=1, ax=axes, **style)
+    style = {"annot": True, "fmt": f".{digits}f", "cmap": "Blues", "cbar": False, "linewidths": 0.5}
+    seaborn.heatmap(table, xticklabels=1, yticklabels=1, ax=axes, **style)
     axes.set_yticks(axes.get_yticks(), _wrapped(table.index), rotation=0)
     axes.set_xticks(axes.get_xticks(), _wrapped(table.columns), rotation=35, ha="right")
     return _finished(figure, axes, title, x_label)
@@ -198,74 +222,73 @@ def heatmap(table: pandas.DataFrame, title: str, x_label: str) -> Figure:
 
 def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
     """One row a system, a marker for each column: ratios to a reference, on a logarithmic axis; 1 is marked."""
-    figure, axes = _rows(table.index)
-    for place, column in enumerate(table):
-        style = _style(place)
+    figure, [axes] = _rows(table.index)
+    for column, style in _styles([*table]).items():
         axes.scatter(table[column], range(len(table)), s=48, label=column, alpha=0.85, zorder=3, **style)
     axes.axvline(1, color="black", linewidth=1)
     _logarithmic(axes)
     return _finished(figure, axes, title, axis)
 
 
-def scatter(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure:
-    """One point a row, coloured and sized by the number in `hue`; zero on the y axis is marked."""
+def reliability(scored: Mapping[str, tuple[numpy.ndarray, numpy.ndarray]], *labels: str) -> Figure | None:
+    """How often what got a probability is correct: a line a ranker, (scores, labels) each, ten bins of equal width."""
+    if not scored:
+        return None
+    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6), layout="constrained")
+    axes.plot([0, 1], [0, 100], color=MUTED, linewidth=1, label="calibrated")
+    for (name, (scores, correct)), style in zip(scored.items(), _styles([*scored]).values(), strict=True):
+        bins = pandas.DataFrame({"score": scores, "correct": 100 * numpy.asarray(correct)})
+        bins = bins.groupby((bins["score"] * 10).clip(upper=9).astype(int)).agg(["mean", "size"])
+        sizes = 12 + 120 * bins["score", "size"] / bins["score", "size"].sum()
+        axes.plot(bins["score", "mean"], bins["correct", "mean"], color=style["color"], linewidth=1.4)
+        axes.scatter(bins["score", "mean"], bins["correct", "mean"], s=sizes, label=name, zorder=3, **style)
+    return _finished(figure, axes, *labels)
+
+
+def band(table: pandas.DataFrame, x: str, y: str, *labels: str, bins: int = 12) -> Figure | None:
+    """The mean of `y` along `x`, in bins of as many rows, with the range of the middle four fifths; zero is marked."""
     if table.empty:
-        return nothing(labels[0])
+        return None
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
-    size = 25 + 75 * (table[hue] - table[hue].min()) / max(numpy.ptp(table[hue]), 1e-12)
-    points = axes.scatter(table[x], table[y], c=table[hue], cmap="viridis", s=size)
-    axes.axhline(0, color=MUTED, linestyle="--", linewidth=1.4)
-    figure.colorbar(points, ax=axes, label=hue)
+    groups = table.groupby(pandas.qcut(table[x], min(bins, table[x].nunique()), duplicates="drop"), observed=True)
+    at, values = groups[x].mean(), groups[y]
+    axes.scatter(table[x], table[y], s=8, color=MUTED, alpha=0.35, linewidth=0, label="one group")
+    axes.fill_between(
+        at, values.quantile(0.1), values.quantile(0.9), color=LIGHT, alpha=0.4, linewidth=0, label="four of five"
+    )
+    axes.plot(at, values.mean(), color=LINE, marker="o", markersize=4, label="mean")
+    axes.axhline(0, color="black", linewidth=1)
     return _finished(figure, axes, *labels)
 
 
 def as_png(figure: Figure) -> bytes:
-    """A PNG file of few colours, since figures have hardly more: a third of the size."""
-    drawn, small = io.BytesIO(), io.BytesIO()
+    drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=144, bbox_inches="tight")
-    few = Image.open(drawn).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(small, format="PNG", optimize=True)
-    return small.getvalue()
+    return drawn.getvalue()
 
 
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
-    """An SVG file, not indented, with a title and a description; its ids begin with `name`: a page holds several."""
+    """An SVG file on no ground of its own, its letters letters; its ids begin with `name`: a page holds several."""
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", bbox_inches="tight", metadata=NO_METADATA)
+    figure.savefig(drawn, format="svg", bbox_inches="tight", transparent=True, metadata=NO_METADATA)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", re.sub(r"\n +", "\n", drawn.getvalue()))
-    text = text.replace("DejaVuSans-", "")  # of the ids of letters, its most frequent
-    labels = f' role="img" aria-labelledby="{name}-title {name}-desc"'
-    names = f'<title id="{name}-title">{html(title)}</title>\n <desc id="{name}-desc">{html(description)}</desc>'
-    return re.sub(r"(<svg[^>]*)>", lambda tag: f"{tag[1]}{labels}>\n {names}", text, count=1)
+    labels = f'role="img" aria-label="{html(f"{title}: {description}")}"'
+    return text.replace("<svg", f"<svg {labels}", 1)
 
 
-def histogram(values: dict[str, Iterable[float]], title: str, axis: str) -> Figure:
-    """How often values in [0, 1] fall into each twentieth, in percent: an outline a name."""
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
-    edges = numpy.linspace(0, 1, 21)
-    for place, (name, numbers) in enumerate(values.items()):
-        counts, _ = numpy.histogram(list(numbers), edges)
-        style = {"color": PALETTE[place % len(PALETTE)], "linestyle": DASHES[place % len(DASHES)], "linewidth": 1.8}
-        axes.stairs(100 * counts / max(counts.sum(), 1), edges, label=name, **style)
-    return _finished(figure, axes, title, axis, "percent")
-
-
-def nothing(title: str) -> Figure:
-    """What stands for a figure of which a study has no number."""
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 1.2), layout="constrained")
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, "nothing to draw: not run in this study, or its logs are not here", ha="center", color=MUTED)
-    return _finished(figure, axes, title, "")
-
-
-def _rows(labels: Iterable[str]) -> tuple[Figure, Axes]:
-    """Axes with one row a label, from above."""
-    names = _wrapped(labels)
-    height = sum(0.42 + 0.16 * name.count("\n") for name in names)
-    figure, axes = pyplot.subplots(figsize=(WIDTH, height + 1.8), layout="constrained")
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    return figure, axes
+def _rows(labels: Iterable[str], panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """Axes with one row a label, from above; several beside each other on one x axis."""
+    names = [fill(str(label), 30) for label in labels]
+    height = sum(0.36 + 0.16 * name.count("\n") for name in names)
+    size = (WIDTH if panels == 1 else 2.2 + 4.3 * panels), height + 1.9
+    figure, every = pyplot.subplots(
+        1, panels, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axes in every[0]:
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+    return figure, [*every[0]]
 
 
 def _wrapped(labels: Iterable[str]) -> list[str]:
@@ -274,6 +297,13 @@ def _wrapped(labels: Iterable[str]) -> list[str]:
 
 def _style(place: int) -> dict:
     return {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _styles(groups: Iterable[str]) -> dict[str, dict]:
+    """Colour and marker of each group; no two have the same."""
+    names = [*dict.fromkeys(groups)]
+    free = iter([place for place in range(len(PALETTE)) if place not in {GROUPS.get(name) for name in names}])
+    return {name: _style(GROUPS[name] if name in GROUPS else next(free, len(PALETTE))) for name in names}
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -302,10 +332,16 @@ def _apart(heights: Iterable[float], least: float = 0.052) -> list[float]:
 def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "") -> Figure:
     """With a title, labels, and below the axes a legend, where there is something to name."""
     axes.set(xlabel=x_label, ylabel=y_label)
-    figure.suptitle(fill(title, 62), fontsize=13)
+    set_title(figure, title)
     handles, names = axes.get_legend_handles_labels()
     if handles:
         longest = max(map(len, names))
-        across = 1 if longest > 30 else 2 if longest > 16 else 3
-        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)), frameon=False)
+        across = 1 if longest > 60 else 2 if longest > 20 else 3
+        style = {"ncols": min(across, len(names)), "frameon": False, "fontsize": 10}
+        figure.legend(handles, names, loc="outside lower left", **style)
     return figure
+
+
+def set_title(figure: Figure, title: str) -> None:
+    width = figure.get_size_inches()[0]
+    figure.suptitle(fill(title, int(9.5 * width)), x=0.01, ha="left", fontsize=12.5, fontweight="bold")

@@ -22,6 +22,7 @@ from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, fits, references, tables
 from as2lib.study import catalogue, findings
+from as2lib.study.pages import page_file
 from as2lib.study.run import Row
 from as2lib.study.store import write_json
 
@@ -39,7 +40,7 @@ PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 class Report:
     """The output side of one notebook: `begin(study, "03_distillation")`.
 
-    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    Tables are saved as `tables/NN_table_<k>.csv`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
     times differ from run to run, all else must not.
     """
@@ -63,7 +64,7 @@ class Report:
 
     def show(
         self,
-        item: pandas.DataFrame | Figure,
+        item: pandas.DataFrame | Figure | None,
         number: str = "",
         caption: str = "",
         columns: Sequence[str] | None = None,
@@ -74,8 +75,8 @@ class Report:
         folded: bool = False,
         empty: str = NOT_RUN,
         beside: str = "",
-    ) -> Styler | HTML:
-        """Save a table (its numbers as csv, what is shown as LaTeX) or a figure, and return what Jupyter displays.
+    ) -> Styler | HTML | None:
+        """Save a table, as csv, or a figure, and return what Jupyter displays; nothing of no figure.
 
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
         columns: those on the page, in order; the csv has all.
@@ -88,6 +89,8 @@ class Report:
         """
         if row.of_own_target(self.study) and keep:  # of texts, the caption may be one
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
+        if item is None:
+            return None
         if isinstance(item, Figure):
             return self._drawn(item, number, caption, timing)
         if record or (record is None and number and _of_systems(item)):
@@ -107,10 +110,8 @@ class Report:
         if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
-            latex = tables.as_latex(cells, caption, name)
-            file.with_suffix(".tex").write_text(latex, encoding="utf-8")
-            parts.append(_link(f"tables/{file.name}"))
-        return tables.styled(cells, " ".join(parts), name, folded, tables.best(item))
+            parts.append(self._link(file))
+        return tables.styled(cells, " ".join(parts), name, folded)
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
@@ -134,25 +135,26 @@ class Report:
         metrics |= {name: _plain(value) for name, value in numbers.items()}
         write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", metrics)
 
-    def findings(self) -> HTML:
+    def findings(self, figure: Figure | None = None, number: str = "", caption: str = "") -> HTML:
         """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds.
 
-        In a notebook that was changed one may name a number that is gone: said here, and an error of `as2 check`.
+        Below the first stands the figure that shows it.  In a notebook that was changed a
+        finding may name a number that is gone: said here, and an error of `as2 check`.
         """
-        if self.changed:
-            return HTML('<p class="findings">What was found is of the study\'s own parameters; these differ.</p>')
+        lead, items = "No findings have been written for this study.", []
         try:
-            items = findings.of_notebook(self.study, self.notebook)
+            if self.changed:
+                lead = "What was found is of the study's own parameters; these differ."
+            elif items := findings.of_notebook(self.study, self.notebook):
+                lead = _said(items[0])
+                if figure and items[0].holds and items[0].title:
+                    figures.set_title(figure, items[0].title)
         except ValueError as error:
-            return HTML(f'<p class="findings broken">Not shown: {escape(str(error))}</p>')
-        if not items:
-            return HTML('<p class="findings">No findings have been written for this study.</p>')
-        lines = ""
-        for item in items:
-            text = f"<b>{escape(item.lead)}</b>{escape(item.text.removeprefix(item.lead))}"
-            broken = f'<li class="broken">{text} <b>(no longer follows from the numbers)</b></li>'
-            lines += f"<li>{text}</li>" if item.holds else broken
-        return HTML(f'<ul class="findings">{lines}</ul>')
+            lead = f'<span class="broken">Not shown: {escape(str(error))}</span>'
+        drawn = self.show(figure, number, caption)
+        others = "".join(f"<li>{_said(item)}</li>" for item in items[1:])
+        listed = f'<ul class="findings">{others}</ul>' if others else ""
+        return HTML(f'<p class="lead">{lead}</p>{drawn.data if drawn else ""}{listed}')
 
     def questions(self) -> HTML:
         """Every other notebook of the study: a link to its page, its question, and the lead of its first finding, where
@@ -222,12 +224,12 @@ class Report:
         pyplot.close(figure)
         drawn = svg[svg.index("<svg") :]
         points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
-        widths = f"min-width: {0.8 * points:.0f}px; max-width: {1.4 * points:.0f}px"  # of letters that can be read
+        widths = f"min-width: {0.8 * points:.0f}px; max-width: {1.5 * points:.0f}px"  # of letters that can be read
         drawn = drawn.replace("<svg", f'<svg style="{widths}"', 1)
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
-            f"{_link(f'figures/{name}.png')}</figcaption></figure>"
+            f"{self._link(folder / f'{name}.png')}</figcaption></figure>"
         )
 
     def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:
@@ -243,6 +245,10 @@ class Report:
         columns = [name for name in table if name == "published" or re.fullmatch(r"published (MAP|P@1|MRR)", str(name))]
         return {name: f"{name} ({place})" for name in columns}
 
+    def _link(self, file: Path) -> str:
+        page = page_file(self.study, self.notebook).parent
+        return f'<span class="made"><a href="{file.relative_to(page).as_posix()}">{file.suffix[1:]}</a></span>'
+
     def _folder(self, name: str) -> Path:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -254,8 +260,9 @@ def _of_systems(table: pandas.DataFrame) -> bool:
     return set(table.index.names) <= {"run", "a", "b"}
 
 
-def _link(path: str) -> str:
-    return f'<span class="made"><a href="{path}">{path.rpartition(".")[2]}</a></span>'
+def _said(finding: findings.Finding) -> str:
+    text = f"<b>{escape(finding.lead)}</b>{escape(finding.text.removeprefix(finding.lead))}"
+    return text if finding.holds else f'<span class="broken">{text} <b>(no longer follows from the numbers)</b></span>'
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Runs notebooks and makes HTML pages of them: contents beside the text, code one switch away, tables to sort."""
+"""Runs notebooks and makes HTML pages of them: all pages beside the text, code one switch away, tables to sort."""
 
 import re
 from base64 import b64encode
@@ -18,6 +18,7 @@ from as2lib.paths import find_root
 
 TEMPLATE = Path(__file__).parent / "template"
 INDEX = "00_overview"  # the page that is also index.html
+FRONT = "13_across"  # that of all targets, reports/index.html
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
@@ -57,42 +58,50 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
 def render(executed: Path, page: Path, names: list[str], study: str, made_of: str, others: Mapping[str, str]) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order, to whose pages links lead.
 
-    study: what a reader calls it, in the heading and the title.  made_of: stands below.  others: other studies → their
-    same page.
+    study: what a reader calls it, in the heading and the title.  made_of: stands below.  others: name of a study with
+    pages, this one too → where its same page is.
     """
+    notebook, is_front = nbformat.read(executed, as_version=4), page == front_page()
+    name = FRONT if is_front else next(name for name in names if page_name(name) == page.stem)
+    folder = f"{executed.parent.parent.name}/" if is_front else ""  # of the study's pages, from this one
+    places = {each: f"{folder}{page_name(each)}.html" for each in names} | {FRONT: "../index.html"}
 
     def to_page(link: re.Match) -> str:
-        return f"[{link[1]}]({page_name(link[2])}.html)" if link[2] in names else link[1]
+        return f"[{link[1]}]({places[link[2]]})" if link[2] in places else link[1]
 
-    name = INDEX if page.stem == "index" else page.stem
-    notebook = nbformat.read(executed, as_version=4)
     head, *rest = notebook.cells
-    below = f'\n\n<p class="study">{escape(made_of)}</p>' if made_of else ""
-    head.source = HEAD.sub(lambda title: f"# {escape(study)} · {title[1]}{below}", head.source, count=1)
-    # What was found is known last, and read first.
-    notebook.cells = [head, *sorted(rest, key=lambda cell: "findings" not in cell.metadata.get("tags", []))]
+    title, _, text = head.source.partition("\n\n")
+    question, _, text = text.partition("\n\n") if text.startswith(">") else ("", "", text)
+    if not is_front:
+        title = HEAD.sub(lambda found: f"# {escape(study)} · {found[1]}", title)
+        title += f'\n\n<p class="study">{escape(made_of)}</p>' * bool(made_of)
+    # What was found is known last, and read first; what the page is made of comes after it.
+    findings = [cell for cell in rest if "findings" in cell.metadata.get("tags", [])]
+    rest = [cell for cell in rest if cell not in findings]
+    head.source = f"{title}\n\n{question}"
+    findings = [cell for cell in findings if cell.cell_type == "code"]
+    notebook.cells = [head, *findings, nbformat.v4.new_markdown_cell(text), *rest]
     for number, cell in enumerate(notebook.cells):
         cell["id"] = str(number)  # papermill gives its own cell another one each time
         if cell.cell_type == "markdown":
-            cell.source = cell.source.replace("](../docs/", "](../../docs/")
             cell.source = LINK.sub(to_page, cell.source)
+            cell.source = cell.source if is_front else cell.source.replace("](../docs/", "](../../docs/")
         else:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
             cell.metadata["peek"] = not any(map(_is_for_reader, cell.outputs))
             for output in cell.outputs:
                 if CAPTION.search(output.get("data", {}).get("text/html", "")):
                     output["data"]["text/html"] = framed(output["data"]["text/html"])
-    pages, place = [None, *map(page_name, names), None], names.index(name) + 1
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
-        "title": unescape(notebook.cells[0].source.splitlines()[0].lstrip("# ").strip()),
+        "title": unescape(title.splitlines()[0].lstrip("# ").strip()),
         "css": _css(),
         "js": script,
         "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
-        "previous": pages[place - 1],
-        "next": pages[place + 1],
-        "others": others,
-        "index": name == INDEX,
+        "pages": [(places[each], heading(each), each == name) for each in names if each != FRONT and not is_front],
+        "studies": [(place, each, not is_front and each == page.parent.name) for each, place in others.items()],
+        "front": "" if is_front or not front_page().exists() else places[FRONT],
+        "notebook": f"{'..' if is_front else '../..'}/notebooks/{name}.ipynb",
     }
     options = {"template_name": "template", "extra_template_basedirs": [str(TEMPLATE.parent)]}
     exporter = HTMLExporter(config=Config(), exclude_input_prompt=True, **options)
@@ -101,6 +110,13 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
     return page
+
+
+def heading(name: str) -> str:
+    """A notebook's title, without its number."""
+    path = find_root() / "notebooks" / f"{name}.ipynb"
+    first = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0] if path.exists() else name
+    return first.lstrip("# ")
 
 
 def framed(table: str) -> str:
@@ -116,12 +132,18 @@ def framed(table: str) -> str:
     return f'<div class="as2-table"><p>{text}</p>{box}</div>'
 
 
-def other_studies(study: str, page: str) -> dict[str, str]:
-    """The other studies whose scores and pages are published → where their same page is, or else their index."""
-    folders = [path.parent.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
-    folders = [folder for folder in folders if (folder / "index.html").exists()]
-    pages = {folder.name: page if (folder / f"{page}.html").exists() else "index" for folder in folders}
-    return {name: f"../{name}/{same}.html" for name, same in pages.items() if name != study}
+def front_page() -> Path:
+    """The page of all targets, of the study that sets others beside it."""
+    return find_root() / "reports" / "index.html"
+
+
+def studies_with_pages(study: str, page: str, up: str) -> dict[str, str]:
+    """This study and those whose scores and pages are published → their same page, or else their index, below `up`."""
+    reports = find_root() / "reports"
+    published = {path.parent.parent.name for path in reports.glob("*/runs/index.json")}
+    names = {study} | {name for name in published if (reports / name / "index.html").exists()}
+    pages = {name: page if (reports / name / f"{page}.html").exists() else "index" for name in sorted(names)}
+    return {name: f"{up}{name}/{same}.html" for name, same in pages.items()}
 
 
 def page_name(name: str) -> str:
@@ -140,5 +162,5 @@ def _is_for_reader(output: nbformat.NotebookNode) -> bool:
 
 
 def _css() -> str:
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("friendly", "github-dark"))
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("xcode", "github-dark"))
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"

@@ -15,12 +15,9 @@ MISSING, MINUS = "–", "\u2212"
 WIDE = 8  # columns, from which on a table is set in smaller letters
 SHORT = 14  # letters, up to which a column of words needs no room to wrap
 WORDS = {True: "text-align: left", False: "text-align: left; white-space: normal; min-width: var(--words, 7rem)"}
-NUMBER = re.compile(rf"{MISSING}||(< |[{MINUS}+])?[\d,.]+( ± [\d,.]+)?( [kM%])?")  # as `cell` has it, or none
+NUMBER = re.compile(rf"{MISSING}||(< |[{MINUS}+])?[\d,.]+( ± (< )?[\d,.]+)?( [kM%])?")  # as `cell` has it, or none
 COUNTED = ("seeds", "questions", "pairs", "correct", "layers", "heads", "units", "wins", "losses", "ties", "row")
 SIGNED = ("difference", "low", "high")  # columns, or their last words
-ACCURACY = ("MAP", "P@1", "MRR", "nDCG@10", "prAUC")  # columns, or their last words
-LIST = 3  # rows of a table, from which on its best value is bold
-FINEST = 4  # decimals of such a number, at most
 
 
 def formatted(
@@ -55,9 +52,9 @@ def formatted(
 
 
 def _spread(value: float, digits: int) -> str:
-    """As its mean has it, and one decimal more where a spread that is not zero would look like it."""
+    """As its mean has it; one that is not zero never looks like it."""
     text = cell(value, "±", digits)
-    return cell(value, "±", digits + 1) if value > 0 and not text.strip("0.") else text
+    return f"< {10**-digits:.{digits}f}" if value > 0 and not text.strip("0.") else text
 
 
 def is_of_a_paper(column: str) -> bool:
@@ -85,9 +82,8 @@ def cell(value: Any, column: str, digits: int = 1) -> str:
         return "< 0.001" if value < 0.001 else number(value, 3)
     digits = 2 if column.endswith("×") else digits
     whole = isinstance(value, Integral) or (column in COUNTED and float(value).is_integer())
-    if column.split()[-1] in SIGNED:  # rounding never hides on which side of zero a difference is
-        while digits < FINEST and value and not number(value, digits).strip("0."):
-            digits += 1
+    if column.split()[-1] in SIGNED and value:  # rounding never hides on which side of zero a difference is
+        return f"{value:+,.{digits}f}".replace("-", MINUS)
     return number(value, 0 if whole else digits)
 
 
@@ -97,21 +93,10 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def best(table: pandas.DataFrame) -> dict[str, int]:
-    """The number of the row that is best, by column of a table of systems that has an accuracy of ours."""
-    if table.index.nlevels > 1 or len(table) < LIST:
-        return {}
-    columns = [name for name in table if str(name).split()[-1] in ACCURACY and "published" not in str(name)]
-    values = {name: table[name].to_numpy() for name in columns if table[name].notna().sum() >= LIST}
-    return {name: int(numpy.nanargmax(column)) for name, column in values.items()}
-
-
-def styled(
-    shown: pandas.DataFrame, caption: str, name: str, folded: bool = False, bold: Mapping[str, int] | None = None
-) -> Styler:
+def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = False) -> Styler:
     """A table of strings, its first column each row's heading, as Jupyter shows it.
 
-    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.  bold: a row of a column.
+    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.
     """
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
@@ -123,10 +108,6 @@ def styled(
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
     classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads), "folded": folded}
     styler = styler.set_table_attributes(f'class="{" ".join(name for name in classes if classes[name])}"')
-    for column, number in (bold or {}).items():
-        if column in body:
-            place = body.columns.get_loc(column)
-            styles.append({"selector": f".row{number}.col{place}", "props": "font-weight: bold"})
     return styler.set_table_styles(styles)
 
 
@@ -136,12 +117,3 @@ def _are_numbers(texts: Iterable[str]) -> bool:
 
 def _are_short(texts: Iterable[str]) -> bool:
     return all(len(text) <= SHORT for text in texts)
-
-
-def as_latex(shown: pandas.DataFrame, caption: str, name: str) -> str:
-    """A table environment with its caption and label, for `booktabs`."""
-    kinds = "".join("r" if _are_numbers(shown[column]) else "l" for column in shown)
-    plain = shown.map(lambda text: text.replace(MINUS, "-").replace(MISSING, "--"))
-    latex = plain.to_latex(index=False, escape=True, column_format=kinds, caption="CAPTION", label=f"tab:{name}")
-    escaped = "".join(f"\\{c}" if c in "%&#_$" else c for c in caption.replace(MINUS, "-"))
-    return latex.replace("CAPTION", escaped, 1)

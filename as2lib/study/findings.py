@@ -11,7 +11,8 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
 
 `d` has everything that the notebook recorded, by its name; short names and recorded names without blanks stand alone.
 A finding over what only texts tell (`d["texts: …"]`) is left out where they are not at hand.
-`say` is filled in by `str.format`, `holds` is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
+`say` is filled in by `str.format`; so is `title`, which may say it shorter, above the figure that shows it.  `holds` is
+Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
 import math
@@ -33,6 +34,7 @@ FUNCTIONS = {"abs": abs, "min": min, "max": max}
 class Finding(NamedTuple):
     text: str  # with its numbers
     holds: bool
+    title: str = ""  # of the figure that shows it
 
     @property
     def lead(self) -> str:
@@ -78,7 +80,9 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
         try:
             say, holds = item["say"], item["holds"]
             if has_texts or TEXTS_PREFIX not in say + holds:
-                findings.append(Finding(" ".join(say.format_map(numbers).split()), condition(holds, numbers)))
+                text = " ".join(say.format_map(numbers).split())
+                finding = Finding(text, condition(holds, numbers))
+                findings.append(finding._replace(title=item.get("title", "").format_map(numbers)))
         except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
             where = f"params/findings/{study.study}.yaml: {notebook}, finding {place}"
             raise ValueError(f"{where}: expected say and holds over numbers, got {item!r:.60}: {error}") from None

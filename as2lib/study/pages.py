@@ -98,6 +98,9 @@ def outputs(study: Study, notebook: str) -> list[Path]:
 
 
 def page_file(study: Study, notebook: str) -> Path:
+    """Where a notebook's page is; that of all targets is the project's, beside the studies."""
+    if notebook == "13_across" and study.variant == study.study:
+        return study.folder.parent / "index.html"
     return study.folder / ("index.html" if notebook.startswith("00_") else f"{notebook}.html")
 
 

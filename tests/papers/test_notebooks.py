@@ -10,7 +10,7 @@ from as2lib.papers.cerberus import rows as systems
 from as2lib.study import results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
 
-NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
+NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if path.stem != "13_across"]
 MARK = 77731
 
 

@@ -4,7 +4,7 @@ from html import unescape
 import nbformat
 import pytest
 
-from as2lib.report.pages import execute, other_studies, parameter, render
+from as2lib.report.pages import execute, parameter, render, studies_with_pages
 
 
 def page(tmp_path, *cells, **settings) -> str:
@@ -32,8 +32,8 @@ def test_links_lead_to_studies_that_have_pages_too(tmp_path, monkeypatch):
     for file in ["params/sample.yaml", *(f"reports/{file}" for file in files)]:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    assert other_studies("a", "01_data") == {"b": "../b/01_data.html"}
-    assert other_studies("b", "01_data") == {"a": "../a/index.html"}
+    assert studies_with_pages("a", "01_data", "../") == {"a": "../a/index.html", "b": "../b/01_data.html"}
+    assert studies_with_pages("mine", "index", "").keys() == {"a", "b", "mine"}
 
 
 def notebook(tmp_path, *cells, tags=("parameters",), **metadata):

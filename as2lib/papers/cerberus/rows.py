@@ -82,7 +82,8 @@ def notebooks(study: Study) -> list[Notebook]:
     shapes = (*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study))
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
-    latency = [Notebook("05_latency", "What does each model cost to run?", timed=True)] if timed else []
+    costs = (*trivial(study), *table2(study))
+    latency = [Notebook("05_latency", "What does each model cost to run?", costs, timed=True)] if timed else []
     resemble = Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study)))
     heads = tuple(system.run for system in table3(study) if system.group == "heads")
     compared = tuple({name for pair in headline(study) for name in pair})

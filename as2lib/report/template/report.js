@@ -1,9 +1,14 @@
-// The switch for all code, tables sorted by a click on a heading, a button that copies a command.
+// The switch for all code, which other pages remember, and tables sorted by a click on a heading.
 const toggle = document.getElementById("show-code");
-toggle.addEventListener("change", () => {
+const memory = (() => { try { return localStorage; } catch { return {}; } })(); // a browser may refuse it
+function switched() {
+  memory.code = toggle.checked;
   document.body.classList.toggle("with-code", toggle.checked);
   for (const cell of document.querySelectorAll(".code-cell:not(.shown) details.code")) cell.open = toggle.checked;
-});
+}
+toggle.checked = memory.code === "true";
+toggle.addEventListener("change", switched);
+switched();
 
 // What a cell is sorted by: "61.2 ± 0.4" is 61.2, "< 0.001" is 0.001, "61 k" is 0.061, a dash null, words NaN.
 function value(text) {
@@ -40,5 +45,5 @@ for (const table of document.querySelectorAll(".as2-table table")) {
   });
 }
 
-// On a phone the contents wait for a click.
-if (matchMedia("(max-width: 63.99rem)").matches) document.getElementById("contents").open = false;
+// On a phone the lists wait for a click.
+if (matchMedia("(max-width: 63.99rem)").matches) for (const menu of document.querySelectorAll(".menu")) menu.open = false;
