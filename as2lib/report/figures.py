@@ -247,6 +247,7 @@ def reliability(scored: Mapping[str, tuple[numpy.ndarray, numpy.ndarray]], *labe
 
 def band(table: pandas.DataFrame, x: str, y: str, *labels: str, bins: int = 12) -> Figure | None:
     """The mean of `y` along `x`, in bins of as many rows, with the range of the middle four fifths; zero is marked."""
+    table = table.dropna(subset=[x, y])
     if table.empty:
         return None
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")

@@ -21,7 +21,7 @@ def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invent
     assert rows.headline(four)[:4] == rows.corrected(four) == rows.primary(four)
     assert set(rows.headline(four)) == set(named)
     assert {row.run for row in across.present(three)}.issuperset(name for pair in named for name in pair)
-    _, notebook = beyond.notebooks(Study.load("wikiqa"))  # made again where another study or its runs change
+    _, notebook = beyond.notebooks(Study.load("wikiqa_base"))  # made again where another study or its runs change
     assert notebook.files == ("params/selqa.yaml", "reports/selqa/runs/index.json")
 
 
