@@ -68,14 +68,10 @@ def test_what_a_page_shows_runs(page, place):
 
 
 def run(line: str) -> int:
-    """The exit code of a line of a page: a command of ours, a line of Python, or a comment."""
+    """The exit code of a line of a page: a command of ours, or a comment."""
     words = shlex.split(line, comments=True)
-    if words[:2] == ["python", "-c"]:
-        exec(words[2], {})
-    elif words:
-        assert words[0] == "as2"
-        return main(words[1:])
-    return 0
+    assert words[:1] in ([], ["as2"])
+    return main(words[1:]) if words else 0
 
 
 def shorten(path: Path, section: dict) -> None:

@@ -116,9 +116,8 @@ def _choices(scores: np.ndarray, label: np.ndarray, question_id: np.ndarray) -> 
 
 
 def _kappa(a: np.ndarray, b: np.ndarray) -> float:
-    """Cohen's kappa of two lists of choices (m,); nan where both are one and the same constant."""
     from sklearn.metrics import cohen_kappa_score  # of the extra [study]
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a division by zero
+        warnings.simplefilter("ignore")  # of the division by zero where a and b are one and the same constant
         return float(cohen_kappa_score(a, b))

@@ -42,10 +42,8 @@ class Questions(NamedTuple):
         _, first, code = np.unique(np.asarray(question_id), return_index=True, return_inverse=True)
         code = np.argsort(np.argsort(first))[code]
         order = np.argsort(code, kind="stable")
-        sorted_rows = cls.together(code[order])
-        place = np.empty(len(code), dtype=np.int64)
-        place[order] = sorted_rows.place
-        return cls(code, order[sorted_rows.starts], sorted_rows.sizes, place)
+        rows = cls.together(code[order])
+        return cls(code, order[rows.starts], rows.sizes, rows.place[np.argsort(order)])
 
     def slices(self) -> list[slice]:
         """The rows of each question, where these stand together."""

@@ -61,7 +61,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
     a, b: (n,) or (n, s) finite numbers, n >= 2; two Series or frames are paired by their index, else by position.
     Raises ValueError where lengths or indexes differ, or a value is not finite.
     Source: Fisher 1935 and Smucker et al. 2007.  Many comparisons at once: `holm`; what other seeds would give:
-    `over_questions_and_seeds`; the tests named under CERBERUS Table 2: `signed_rank`, `spearman`.
+    `over_questions_and_seeds`; Wilcoxon's test: `signed_rank`.
     """
     a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b))
     if a.shape != b.shape or len(a) < 2 or not np.isfinite([a, b]).all():
@@ -377,23 +377,6 @@ def _permutation_p(gap: np.ndarray, resamples: int, seed: int) -> float:
 
 def _p_of_all_signs(values: np.ndarray) -> float:
     """The same over every pattern of signs."""
-    from scipy import stats
-
-    if len(values) < 2:
-        return 1.0
-
-    def total(signed: np.ndarray, axis: int) -> np.ndarray:
-        return np.round(signed.sum(axis=axis), SUM_DECIMALS)
-
-    settings = {"permutation_type": "samples", "n_resamples": math.inf, "vectorized": True}
-    return float(stats.permutation_test((values,), total, **settings).pvalue)
-
-
-def spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Spearman's correlation of two systems' values (n,), and its p value; nan where one is constant or n < 3."""
-    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return math.nan, math.nan
-    from scipy import stats
-
-    result = stats.spearmanr(a, b)
-    return float(result.statistic), float(result.pvalue)
+    signs = 1 - 2 * (np.arange(2 ** len(values))[:, None] >> np.arange(len(values)) & 1)
+    sums = np.abs(np.round(signs @ values, SUM_DECIMALS))
+    return float(np.mean(sums >= abs(np.round(values.sum(), SUM_DECIMALS))))

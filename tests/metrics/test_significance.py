@@ -20,7 +20,6 @@ from as2lib.metrics.significance import (
     seeds_needed,
     signed_rank,
     smallest_difference,
-    spearman,
     verdict,
 )
 
@@ -71,8 +70,6 @@ def test_statistics_equal_those_of_scipy(systems):
     result = compare(a, b)
     wilcoxon = stats.wilcoxon(np.round(a - b, 12), zero_method="pratt", method="asymptotic")
     assert signed_rank(np.round(a - b, 12))[:2] == (wilcoxon.statistic, wilcoxon.pvalue)
-    assert spearman(a, b) == pytest.approx(tuple(stats.spearmanr(a, b)))
-    assert np.isnan(spearman(a, 0 * b)).all()
     assert (result.n, result.mean_a, result.mean_b) == pytest.approx((200, a.mean(), b.mean()))
     assert result.difference == pytest.approx(a.mean() - b.mean())
     assert (result.wins, result.losses, result.ties) == ((a > b).sum(), (a < b).sum(), (a == b).sum())
@@ -157,12 +154,8 @@ def test_targets_count_by_their_questions_and_are_drawn_by_themselves():
     assert both.high - both.low < alone.high - alone.low
 
 
-def test_holm_adjusts_in_the_order_of_the_tests_and_does_not_count_what_was_not_tested():
-    # sorted .01 .02 .04 times 3, 2, 1, then never smaller than the one before
-    np.testing.assert_allclose(holm([0.04, 0.01, 0.02]), [0.04, 0.03, 0.04])
+def test_holm_is_that_of_statsmodels_and_does_not_count_what_was_not_tested():
     np.testing.assert_allclose(holm([0.04, np.nan, 0.01]), [0.04, np.nan, 0.02])
-    np.testing.assert_allclose(holm([0.6, 0.9]), [1, 1])
-    assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0
     p = np.random.default_rng(0).random(50).round(2)
     np.testing.assert_array_equal(holm(p / 20), multipletests(p / 20, method="holm")[1])
