@@ -28,7 +28,7 @@ seaborn.set_theme(
 matplotlib.rcParams.update({"svg.hashsalt": "as2lib", "svg.fonttype": "none", "text.parse_math": False})
 LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
-PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
+PALETTE = [*COLORBLIND[:7], COLORBLIND[9], "#006374"]  # without grey, which has no name, and yellow, which is too light
 MARKERS, DASHES = "os^DvP*<>X", ("-", "--", "-.", ":")
 GROUPS = {  # a group of systems → its place in the palette, the same in every figure
     **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "untaught": 5},
