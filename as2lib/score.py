@@ -124,8 +124,7 @@ def outputs(
     else:
         sizes, first = numpy.ones(len(length), int), first_rows(texts)
         unique = numpy.unique(first)
-    padded = getattr(encoder, "padding", "right") is not None
-    batches = by_length(length[unique], batch_tokens or default_tokens(device), batch_size, padded)
+    batches = by_length(length[unique], batch_tokens or default_tokens(device), batch_size)
     ends = numpy.cumsum(sizes)
     total = sizes.sum()
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}

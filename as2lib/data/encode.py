@@ -5,9 +5,8 @@ b pairs in a batch · n tokens of the longest of them
 
 import copy
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
@@ -17,7 +16,6 @@ import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from as2lib.data import words
 from as2lib.data.pretrained import folder_of, open_tokenizer, read_config
@@ -34,10 +32,8 @@ TOKENS = 512  # tokens of a pair, where nothing else is said
 SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
-# Families that need their padding on the left, whatever their tokenizer says; and those that mix neighbouring or all
-# positions without a mask: their score of a pair is its own only in a batch of one length.
-_ON_THE_LEFT = ("xlnet",)
-_UNPADDED = ("convbert", "fnet", "mobilebert", "nystromformer", "yoso")
+# Families that read the padding on the right as text: their score of a pair would depend on its batch.
+_UNMASKED = ("convbert", "fnet", "mobilebert", "nystromformer", "xlnet", "yoso")
 _SPECIALS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 
 
@@ -46,9 +42,8 @@ class PairEncoder:
 
     tokenizer: a fast one, which stays as it is.
     max_length: tokens of a pair at most; past that the longer text is cut first, on the tokenizer's `truncation_side`.
-    padding: the side on which a batch is padded, "left" or "right"; None where a model's scores depend on the padding
-        wherever it is: then `by_length` puts pairs of one length together.
-    Threads may share an encoder.  Raises ValueError for a tokenizer that is not fast, with neither of padding and end.
+    Batches are padded on the right; threads may share an encoder.
+    Raises ValueError for a tokenizer that is not fast, with neither of padding and end.
     """
 
     unit = "pair"
@@ -66,26 +61,7 @@ class PairEncoder:
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)  # set once, so that threads may share it
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
-        self.padding: str | None = tokenizer.padding_side
         self.pad_id: int = tokenizer.pad_token_id
-        self._splitting: Tokenizer | None = None  # encodes special tokens that a text holds as plain text
-
-    def suited(self, config: Any) -> "PairEncoder":
-        """An encoder that encodes and pads as a model of transformers needs it.  config: the model's, or its fields."""
-        fields = config if isinstance(config, Mapping) else config.to_dict()
-        family = (fields.get("backbone") or fields).get("model_type")
-        encoder = copy.copy(self)
-        if family in CONFIG_MAPPING_NAMES:  # of one's own the tokenizer knows best
-            sides = dict.fromkeys(_ON_THE_LEFT, "left") | dict.fromkeys(_UNPADDED)
-            encoder.padding = sides.get(family, "right")
-        padding = fields.get("pad_token_id")
-        if padding is not None and 0 <= padding < len(self.tokenizer):  # by which some models see what is padding
-            encoder.pad_id = padding
-        if fields.get("is_encoder_decoder") and self.tokenizer.eos_token is not None:
-            # Such a classifier wants as many ends of sequence in each pair: one that a text holds is plain text.
-            encoder._splitting = copy.deepcopy(self._backend)
-            encoder._splitting.encode_special_tokens = True
-        return encoder
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads."""
@@ -99,9 +75,8 @@ class PairEncoder:
         """The SHA-256 of all that decides the tokens."""
         from as2lib.data import pairs as pair_table
 
-        tokenizer = tokenizer_fingerprint(self.tokenizer)
-        parts = [_VERSION, pair_table.fingerprint(pairs), tokenizer, self.max_length, self.has_token_types]
-        return _digest(parts if self._splitting is None else [*parts, "split special tokens"])
+        parts = [_VERSION, pair_table.fingerprint(pairs), self._backend.to_str(), self.has_token_types]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def encode(self, pairs: "Dataset") -> "Dataset":
         """A row a pair, in order, memory-mapped from `work/encoded/`, where it is put the first time.
@@ -110,16 +85,17 @@ class PairEncoder:
         """
         import pyarrow as pa
 
-        from as2lib.data.pairs import arrow_file
+        from as2lib.data.pairs import encoded_file
 
         token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
         schema = pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
 
-        def tables() -> Iterator[pa.Table]:
-            for batch in pairs.select_columns(["question", "answer"]).with_format("arrow").iter(_BATCH):
-                yield pa.table(self._columns(batch["question"].to_pylist(), batch["answer"].to_pylist()), schema)
+        def tokens() -> pa.Table:
+            batches = pairs.with_format(None).select_columns(["question", "answer"]).iter(_BATCH)
+            tables = [pa.table(self._columns(batch["question"], batch["answer"]), schema) for batch in batches]
+            return pa.concat_tables([schema.empty_table(), *tables])
 
-        return arrow_file(f"encoded/{self.fingerprint(pairs)}", tables)
+        return encoded_file(self.fingerprint(pairs), tokens)
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """What `encode` makes of some pairs, an item a pair, in memory.  ids: as `WordEncoder` takes them."""
@@ -133,14 +109,12 @@ class PairEncoder:
         return np.array([len(pair.ids) for pair in _encoded(backend, questions, candidates)], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-        """A batch padded to its longest pair, on the side that `padding` says.
+        """A batch padded to its longest pair.
 
         Returns int64 tensors `input_ids`, `attention_mask` and, where encoded, `token_type_ids`, each (b, n).
         """
         lengths = np.array([len(item["input_ids"]) for item in items])
         mask = np.arange(lengths.max()) < lengths[:, None]  # (b, n)
-        if self.padding == "left":
-            mask = mask[:, ::-1]
         batch = {"attention_mask": mask.astype(np.int64)}
         for name, padding in (("input_ids", self.pad_id), ("token_type_ids", 0)):
             if name in items[0]:
@@ -150,11 +124,6 @@ class PairEncoder:
 
     def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
         encoded = _encoded(self._backend, questions, answers)
-        if self._splitting is not None:
-            end = self.tokenizer.eos_token
-            for i, pair in enumerate(zip(questions, answers, strict=True)):
-                if any(end in text for text in pair):
-                    encoded[i] = self._splitting.encode(*pair)
         columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
@@ -168,13 +137,20 @@ def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str
 
 
 def paired(model: Any, encoder: Any) -> Any:
-    """The encoder that encodes and pads as a model needs it; a model without a `pad_token_id` gets the encoder's."""
+    """The encoder with the padding of a model, by which some see what it is; a model without one gets the encoder's.
+
+    Raises ValueError for a family whose scores depend on the padding.
+    """
     config = getattr(model, "config", None)
     if not isinstance(encoder, PairEncoder) or not isinstance(config, PretrainedConfig):
         return encoder
-    if not 0 <= (-1 if config.pad_token_id is None else config.pad_token_id) < len(encoder.tokenizer):
+    if config.model_type in _UNMASKED:
+        raise ValueError(f"{config.model_type}: expected a family whose scores do not depend on padding, such as bert")
+    if config.pad_token_id not in range(len(encoder.tokenizer)):
         config.pad_token_id = encoder.tokenizer.pad_token_id
-    return encoder.suited(config)
+    encoder = copy.copy(encoder)
+    encoder.pad_id = config.pad_token_id
+    return encoder
 
 
 def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
@@ -200,7 +176,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     if limit is not None and length > limit:
         note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
         length = limit
-    return PairEncoder(tokenizer, length).suited(config)
+    return PairEncoder(tokenizer, length)
 
 
 def positions(config: Any) -> int | None:
@@ -243,30 +219,18 @@ def rows_of(encoded: "Dataset", rows: Sequence[int]) -> list[dict[str, Any]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def by_length(
-    length: np.ndarray, batch_tokens: int | None = None, batch_size: int | None = None, padded: bool = True
-) -> list[np.ndarray]:
+def by_length(length: np.ndarray, batch_tokens: int | None = None, batch_size: int | None = None) -> list[np.ndarray]:
     """Rows from the longest to the shortest, as many a batch as fit in `batch_tokens` with their padding.
 
-    batch_size: so many rows a batch instead.  padded: whether a batch may hold rows of several lengths.
+    batch_size: so many rows a batch instead.
     """
     order = np.argsort(-length, kind="stable")
     batches = []
     while len(order):
         size = max(1, batch_size or batch_tokens // max(1, int(length[order[0]])))
-        if not padded:
-            size = min(size, int((length[order] == length[order[0]]).sum()))
         batches.append(order[:size])
         order = order[size:]
     return batches
-
-
-def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
-    """The SHA-256 of what a fast tokenizer does to a text, whatever folder it was loaded from."""
-    state = json.loads(tokenizer.backend_tokenizer.to_str())
-    state["truncation"] = state["padding"] = None  # of the tokenizer's last call
-    special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
-    return _digest([type(tokenizer).__name__, state, special, tokenizer.truncation_side, tokenizer.model_input_names])
 
 
 def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
@@ -298,7 +262,3 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         **{f"{role}_token": token for role, token in _SPECIALS.items()},
     )
-
-
-def _digest(parts: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

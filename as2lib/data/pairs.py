@@ -1,22 +1,21 @@
 """The pair table that everything reads: loads it, checks it, filters it by policy and fingerprints it; knows no model.
 
 One `datasets.Dataset` with question_id, question, answer (text), label (int8, 0 or 1) and, where the source has them,
-candidate_id (text). The rows of a question stand together. A table past `LARGE` bytes, and what is generated, is a file
-in `work/pairs/`, mapped into memory: ASNQ has 23.7 M rows.
+candidate_id (text). The rows of a question stand together.
 """
 
 import hashlib
 import json
 import random
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -27,18 +26,15 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
-from as2lib.data.tables import Table, checked, from_arrow, in_memory, questions_of, read, run_starts
-from as2lib.locks import lock
+from as2lib.data.tables import Table, checked, content_of, in_memory, questions_of, run_starts, table_of
 from as2lib.metrics import ranking
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
-LARGE = 64 << 20  # bytes of text past which pairs are kept on disk
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
 ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
-_VERSION = 2  # raise it when the same files would give other pairs
 
 InMemory: TypeAlias = Dataset | pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
 Source: TypeAlias = str | Path | InMemory | Mapping[str, InMemory]
@@ -198,7 +194,7 @@ def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     if len(pairs) == 0:
         return pairs
     sizes, correct = _counts(pairs)
-    return _of_questions(pairs, ranking.kept(sizes, correct, questions), sizes, questions)
+    return _rows(pairs, np.repeat(ranking.kept(sizes, correct, questions), sizes))
 
 
 def fingerprint(pairs: Dataset | pa.Table) -> str:
@@ -293,29 +289,21 @@ def order_warning(name: str, pairs: Dataset) -> str:
 
 
 def _load(location: sets.Location, labelled: bool) -> Dataset:
-    """The checked pairs of a location: in a file of their own where they were made or are large."""
-    if not location.hub.ordered:
-        table = _read(location, labelled)
-        return _dataset(table.take(pa.array(label_blind_order(table))))
-    large = sum(path.stat().st_size for path in location.files) > LARGE
-    if location.kind == "hub" or (location.kind == "files" and not large):
-        return _dataset(_read(location, labelled))
-    every = sets.content(replace(location, only={}))
-    name = hashlib.sha256(json.dumps([_VERSION, every, labelled], sort_keys=True).encode()).hexdigest()
-    return arrow_file(f"pairs/{name}", lambda: [_read(location, labelled)])
-
-
-def _read(location: sets.Location, labelled: bool) -> pa.Table:
-    run_ids = None if location.hub.ordered else location.split  # SelQA has no ids: a run of equal questions is one
+    """The checked pairs of a location."""
     if location.kind == "files":
-        return checked([read(path, labelled) for path in location.files], labelled, run_ids)
-    if location.kind == "sample":
+        contents = {path.name: content_of(path) for path in location.files}
+    elif location.kind == "sample":
         table = parquet.read_table(sample.FILE)
         table = table.filter((pc.field("corpus") == location.name) & (pc.field("split") == location.split))
-        table = table.select(COLUMNS[:3] if location.name == sample.UNLABELLED else COLUMNS)
+        contents = {location.name: table.select(COLUMNS[:3] if location.name == sample.UNLABELLED else COLUMNS)}
     else:
-        table = _arrow(sets.from_hub(location.name, location.hub.config, location.hub_split, location.revision))
-    return checked([from_arrow(location.name, table, labelled)], labelled, run_ids)
+        where = {"split": location.hub_split, "revision": location.revision}
+        contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}
+    tables = [table_of(name, content, labelled) for name, content in contents.items()]
+    if location.hub.ordered:
+        return _dataset(checked(tables, labelled))
+    table = checked(tables, labelled, location.split)  # SelQA has no ids: a run of equal questions is one
+    return _dataset(table.take(pa.array(label_blind_order(table))))
 
 
 def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
@@ -333,7 +321,7 @@ def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
         keep &= (np.arange(len(sizes)) < bound) == ("first" in only)
     if "apart" in only:
         keep &= ~shared_answers(pairs, load_parts(only["apart"], "answered"))
-    return _of_questions(pairs, keep, sizes, hashlib.sha256(repr(sets.conditions(only)).encode()).hexdigest()[:16])
+    return _rows(pairs, np.repeat(keep, sizes))
 
 
 def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
@@ -348,34 +336,18 @@ def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
 # ---------------------------------------------------------------- Arrow
 
 
-def _of_questions(pairs: Dataset, keep: np.ndarray, sizes: np.ndarray, policy: str) -> Dataset:
-    """The rows of the questions to keep; a large table in a file, named by it and by the policy."""
-    if keep.all():
-        return pairs
-    table, mask = _arrow(pairs), np.repeat(keep, sizes)
-    if table.nbytes <= LARGE:
-        return _rows(pairs, mask)
-    marked = (pa.Table.from_batches([batch]) for batch in table.append_column("keep", pa.array(mask)).to_batches())
-    parts = (part.filter(part["keep"]).drop_columns("keep") for part in marked)
-    return arrow_file(f"pairs/{fingerprint(table)}-{policy}", lambda: parts)
-
-
-def arrow_file(name: str, tables: Callable[[], Iterable[pa.Table]]) -> Dataset:
-    """Tables of one schema as `work/<name>.arrow`, mapped into memory; one process writes it, and the others wait."""
-    path = work_folder() / f"{name}.arrow"
+def encoded_file(name: str, encode: Callable[[], pa.Table]) -> Dataset:
+    """What `encode` gives, as `work/encoded/<name>.arrow`, where it is put the first time, mapped into memory."""
+    path = work_folder() / "encoded" / f"{name}.arrow"
     if not path.exists():
-        with lock(name.replace("/", "-"), f"work/{name}.arrow"):
-            if not path.exists():
-                parts = iter(tables())
-                first = next(parts)
-                with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), first.schema) as writer:
-                    for part in chain([first], parts):
-                        writer.write_table(part, max_chunksize=1 << 16)
+        table = encode()
+        with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), table.schema) as writer:
+            writer.write_table(table, max_chunksize=1 << 16)
     return Dataset.from_file(str(path))
 
 
 def _rows(pairs: Dataset, keep: Sequence[bool]) -> Dataset:
-    return _dataset(_arrow(pairs).filter(pa.array(keep)))
+    return pairs if np.all(keep) else _dataset(_arrow(pairs).filter(pa.array(keep)))
 
 
 def _dataset(table: pa.Table) -> Dataset:

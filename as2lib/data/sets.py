@@ -197,20 +197,6 @@ def content(location: Location) -> dict[str, Any]:
     return {"kind": "files", "files": files} | order | only
 
 
-def from_hub(name: str, config: str | None, split: str, revision: str) -> Any:
-    """`datasets.load_dataset`; FileNotFoundError, where it fails, says how to do without the hub."""
-    import datasets
-
-    try:
-        return datasets.load_dataset(name, config, split=split, revision=revision)
-    except (OSError, ValueError, RuntimeError) as error:
-        problem = str(error).partition("\n")[0]
-        raise FileNotFoundError(
-            f"can't load {name} (revision {revision}, split {split}) from the hub: {problem}; without a network, copy "
-            f'the set to a folder and add "{name}: that/folder" under "local:" in {local_file()}'
-        ) from None
-
-
 def is_known(source: str) -> bool:
     """Whether a text is the name of a known set, with or without a revision."""
     return source.partition("@")[0] in {*sample.SPLITS, *SHORT}

@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,7 +128,7 @@ def run_starts(column: pa.ChunkedArray) -> np.ndarray:
     return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
 
 
-# ---------------------------------------------------------------- tables in memory
+# ---------------------------------------------------------------- where rows come from
 
 
 def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
@@ -144,83 +144,56 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
         raise NoSplit(f'{name}: pairs in memory have no splits, got split "{split}"; leave the split out')
     if isinstance(source, Dataset):
         source = source.with_format("arrow")[:].replace_schema_metadata(source.features.arrow_schema.metadata)
-    if isinstance(source, pa.Table):
-        return from_arrow(name, source, labelled)
-    if isinstance(source, pd.DataFrame):
-        frame = source.reset_index() if any(level is not None for level in source.index.names) else source
-        try:
-            return from_arrow(name, pa.Table.from_pandas(frame, preserve_index=False), labelled)
-        except (pa.ArrowException, UnicodeError):  # values of several types in a column
-            source = frame.to_dict("records")
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _from_rows(name, source, labelled)
-    raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
+    elif isinstance(source, Sequence) and not isinstance(source, str):
+        source = pd.DataFrame(list(source), dtype=object)
+    elif isinstance(source, pd.DataFrame) and any(level is not None for level in source.index.names):
+        source = source.reset_index()
+    if not isinstance(source, pa.Table | pd.DataFrame):
+        raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
+    return table_of(name, source, labelled)
 
 
-def from_arrow(name: str, table: pa.Table, labelled: bool) -> Table:
-    """The columns of an Arrow table that we need; labels that are classes are read by the names of these."""
-    is_dataset = b"huggingface" in (table.schema.metadata or {})
-    features = Features.from_arrow_schema(table.schema) if is_dataset else {}
-    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
-    columns = columns_of(table.column_names, name, labelled, nested)
-    pairs = {}
-    for key, column in columns.items():
-        try:
-            pairs[key] = table[column].cast(pa.string())
-        except pa.ArrowException:
-            raise ValueError(f"{name}: {key}: expected text, got {table[column].type!s:.60}") from None
-    label = features.get(columns.get("label"))
-    if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
-        expected = "expected two classes, of which the last means correct, such as incorrect and correct"
-        raise ValueError(f"{name}: label: {expected}, got {listed(label.names)}; write 1 for correct, 0 for the other")
-    return Table(name, pa.table(pairs))
+def table_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> Table:
+    """The columns that we need of a table, as texts; labels that are classes are read by the names of these."""
+    if isinstance(content, pa.Table):
+        names = content.column_names
+        nested = [field.name for field in content.schema if pa.types.is_nested(field.type)]
+    else:
+        names = list(content)
+        nested = [column for column, values in content.items() if values.map(pd.api.types.is_list_like).any()]
+    columns = columns_of(names, name, labelled, nested)
+    if isinstance(content, pa.Table) and b"huggingface" in (content.schema.metadata or {}):
+        label = Features.from_arrow_schema(content.schema).get(columns.get("label"))
+        if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
+            expected = "expected two classes, of which the last means correct, such as incorrect and correct"
+            got = f"got {listed(label.names)}; write 1 for correct, 0 for the other"
+            raise ValueError(f"{name}: label: {expected}, {got}")
+    return Table(name, pa.table({key: _texts(content[column], key, name) for key, column in columns.items()}))
 
 
-def _from_rows(name: str, rows: Sequence[Any], labelled: bool) -> Table:
-    """Rows that are dicts, each a pair."""
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            got = f"{row!r:.60}"
-            raise ValueError(f"{name}, row {number}: expected an object with a question and an answer, got {got}")
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    nested = [key for key in names if any(isinstance(row.get(key), list | tuple | dict | np.ndarray) for row in rows)]
-    columns = columns_of(names, name, labelled, nested) if rows else {key: key for key in NAMES}
-    texts = {key: _texts([row.get(column) for row in rows], key, name) for key, column in columns.items()}
-    return Table(name, pa.table(texts))
-
-
-def _texts(values: Iterable[Any], key: str, name: str) -> pa.Array:
-    """Values from Python as an Arrow column of texts: numbers as Arrow writes them, None and NaN as null."""
-    texts = []
-    for row, value in enumerate(values, 1):
-        if not isinstance(value, str) and pd.api.types.is_scalar(value) and not isinstance(value, bytes):
+def _texts(values: pa.ChunkedArray | pd.Series, key: str, name: str) -> pa.Array | pa.ChunkedArray:
+    """A column as texts: numbers as Arrow writes them, None and NaN as null."""
+    try:
+        return (values if isinstance(values, pa.ChunkedArray) else pa.array(values, from_pandas=True)).cast(pa.string())
+    except (pa.ArrowException, UnicodeError):  # values of several types, or what is no text
+        texts = []
+    for row, value in enumerate(values.to_pylist() if isinstance(values, pa.ChunkedArray) else values, 1):
+        if not isinstance(value, str | bytes) and pd.api.types.is_scalar(value):
             is_whole = isinstance(value, float) and value.is_integer()
             value = None if pd.isna(value) else str(int(value) if is_whole else value)
         texts.append(value if value is None else text_of(value, f"{name}, row {row}: {key}"))
     return pa.array(texts, pa.string())
 
 
-# ---------------------------------------------------------------- files
-
-
-def read(path: Path, labelled: bool) -> Table:
-    """The columns that we need of one TSV, CSV, JSONL or Parquet file, unchecked.
-
-    Raises ValueError as `content_of`, and for missing columns.
-    """
-    content = content_of(path)
-    return (_from_rows if isinstance(content, list) else from_arrow)(path.name, content, labelled)
-
-
-def content_of(path: Path) -> pa.Table | list[Any]:
-    """All that a TSV, CSV or Parquet file holds, or of JSONL the value of each line.
+def content_of(path: Path) -> pa.Table | pd.DataFrame:
+    """All that a TSV, CSV, JSONL or Parquet file holds.
 
     Raises ValueError for bytes that are not UTF-8, a row that is too long, or a quote left open.
     """
     try:
         if path.suffix.lower() == ".parquet":
             return parquet.read_table(path)
-        return list(_json_lines(path)) if path.suffix.lower() == ".jsonl" else _delimited(path)
+        return _json_lines(path) if path.suffix.lower() == ".jsonl" else _delimited(path)
     except UnicodeDecodeError as error:
         got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
         raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None
@@ -228,16 +201,18 @@ def content_of(path: Path) -> pa.Table | list[Any]:
         raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 
 
-def _json_lines(path: Path) -> Iterator[Any]:
+def _json_lines(path: Path) -> pd.DataFrame:
+    rows = []
     with path.open(encoding="utf-8-sig", newline="\n") as stream:
         for number, line in enumerate(filter(str.strip, stream), 1):
             try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
+                rows.append(dict(json.loads(line)))
+            except (ValueError, TypeError, RecursionError) as error:
                 raise ValueError(f"{path.name}, row {number}: expected a JSON object, got {error}") from None
+    return pd.DataFrame(rows, dtype=object)
 
 
-def _delimited(path: Path) -> pa.Table:
+def _delimited(path: Path) -> pd.DataFrame:
     """The texts of a CSV between commas or semicolons; or of a TSV, in which a quote is text, unless a writer of CSV
     put it.
     """
@@ -255,8 +230,7 @@ def _delimited(path: Path) -> pa.Table:
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         way_out = "; texts with tabs, line breaks or quotes are safe in JSONL and Parquet"
         raise ValueError(f"{path.name}: {str(error).strip()}{way_out}") from None
-    columns = [pa.array(frame[number][1:], pa.string()) for number in frame]
-    return pa.Table.from_arrays(columns, frame.iloc[0].tolist())
+    return frame[1:].set_axis(frame.iloc[0].tolist(), axis="columns")
 
 
 def _has_quotes_of_csv(frame: pd.DataFrame) -> bool:

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas
+from datasets import Dataset
 
+from as2lib.data.tables import content_of
 from as2lib.metrics.probability import log_odds
 from as2lib.paths import expanded
-
-if TYPE_CHECKING:
-    import pandas
-    from datasets import Dataset
 
 NEAREST = 1e-6  # of a probability to 0 and to 1
 KEYS = (["question_id", "candidate_id"], ["question", "answer"])
@@ -23,7 +21,7 @@ class TeacherScores:
 
     path: Path
     keys: list[str]
-    log_odds: "pandas.Series"
+    log_odds: pandas.Series
 
     @classmethod
     def read(cls, name: str | Path) -> "TeacherScores":
@@ -31,12 +29,8 @@ class TeacherScores:
 
         A pair is named by question_id and candidate_id, or by question and answer.  ValueError for another table.
         """
-        import pandas
-
-        from as2lib.data.tables import content_of
-
         content = content_of(expanded(name))
-        table = pandas.DataFrame(content) if isinstance(content, list) else content.to_pandas()
+        table = content if isinstance(content, pandas.DataFrame) else content.to_pandas()
         column = next((column for column in ("log_odds", "probability") if column in table), None)
         keys = next((keys for keys in KEYS if {*keys} <= {*table.columns}), None)
         if column is None or keys is None:
@@ -49,13 +43,13 @@ class TeacherScores:
             scores = log_odds(scores.clip(NEAREST, 1 - NEAREST))
         if wrong.any():
             row = wrong.argmax()
-            raise ValueError(f"{name}, row {row + 1}: {column}: expected one, got {table[column][row]!r:.60}")
+            raise ValueError(f"{name}, row {row + 1}: {column}: expected one, got {table[column].iloc[row]!r:.60}")
         by_pair = pandas.Series(scores, _names(table, keys)).groupby(level=[0, 1], sort=False)
         if others := int((by_pair.max() > by_pair.min()).sum()):
             raise ValueError(f"{name}: expected one score a pair by {' and '.join(keys)}, got others for {others}")
         return cls(expanded(name), keys, by_pair.first())
 
-    def of(self, pairs: "Dataset") -> np.ndarray:
+    def of(self, pairs: Dataset) -> np.ndarray:
         """(m,) the log odds of some pairs.  Raises ValueError for one that is not in the file."""
         names = _names(pairs.to_pandas(), self.keys)
         if len(missing := names[~names.isin(self.log_odds.index)]):
@@ -65,11 +59,9 @@ class TeacherScores:
             )
         return self.log_odds[names].to_numpy()
 
-    def has(self, pairs: "Dataset") -> bool:
+    def has(self, pairs: Dataset) -> bool:
         return bool(_names(pairs.to_pandas(), self.keys).isin(self.log_odds.index).all())
 
 
-def _names(table: "pandas.DataFrame", keys: list[str]) -> "pandas.MultiIndex":
-    import pandas
-
+def _names(table: pandas.DataFrame, keys: list[str]) -> pandas.MultiIndex:
     return pandas.MultiIndex.from_frame(table.reindex(columns=keys).fillna("").astype(str))

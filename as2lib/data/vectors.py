@@ -43,7 +43,7 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     path = work_folder() / "vectors" / f"{digest.hexdigest()}.npy"
     if not path.exists():
         if kind == "file":
-            vector_of = read_vectors(find_root() / source["name"], words, source.get("dimensions"))
+            vector_of = read_vectors(find_root() / source["name"], words)
         elif kind == "encoder":
             vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
         else:
@@ -63,34 +63,24 @@ def unknown_vector(number: int, dimensions: int) -> np.ndarray:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def read_vectors(path: str | Path, words: Iterable[str], dimensions: int | None = None) -> dict[str, np.ndarray]:
+def read_vectors(path: str | Path, words: Iterable[str]) -> dict[str, np.ndarray]:
     """The vectors of those words in a text file, also gzipped: GloVe's, Numberbatch's or word2vec's.
 
     Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
-    Returns word → (d,) float32 for the words that the file has.
-    Raises ValueError with the line's number for a line of another length; and where none of the words is there.
+    Returns word → (d,) float32 for the words that the file has.  Raises ValueError where none of them is there.
     """
-    path, vector_of = Path(path), {}
-    spellings: dict[str, list[str]] = {}  # as a file may write them → our words
-    for word in dict.fromkeys(words):
-        for spelling in dict.fromkeys((word, re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word))):
-            spellings.setdefault(spelling, []).append(word)
+    path, vectors = Path(path), {}
+    spellings = {word: re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word) for word in words}
+    wanted = {*spellings, *spellings.values()}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
-        for number, line in enumerate(stream, start=1):
-            word, *values = line.rstrip("\r\n").rstrip(" ").split(" ")
-            if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
-                continue  # the header
-            dimensions = dimensions or len(values)
-            if len(values) != dimensions:
-                got = f"expected a word and {dimensions} numbers, got {len(values)} numbers"
-                raise ValueError(f"{path.name}, line {number}: {got}")
-            word = word.removeprefix("/c/en/")
-            for corpus_word in spellings.get(word, ()):
-                if corpus_word == word or corpus_word not in vector_of:  # a word's own spelling goes before that with #
-                    vector_of[corpus_word] = np.array(values, np.float32)
-    if not vector_of:
+        for line in stream:
+            name, _, values = line.rstrip().removeprefix("/c/en/").partition(" ")
+            if name in wanted and " " in values:  # else it is the header
+                vectors[name] = np.array(values.split(" "), np.float32)
+    vector_of = {word: vectors.get(word, vectors.get(spelling)) for word, spelling in spellings.items()}
+    if not vectors:
         raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
-    return vector_of
+    return {word: vector for word, vector in vector_of.items() if vector is not None}
 
 
 def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:

@@ -96,15 +96,15 @@ class WordEncoder:
         """
         import pyarrow as pa
 
-        from as2lib.data.pairs import arrow_file
+        from as2lib.data.pairs import encoded_file
 
-        def table() -> pa.Table:
+        def numbers() -> pa.Table:
             words, sizes, count = pa.list_(pa.int64()), pa.list_(pa.int32()), pa.int32()
             fields = {"question": words, "candidates": words, "sizes": sizes, "pairs": count, "length": count}
             items = self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
             return pa.Table.from_pylist(items, pa.schema(fields))
 
-        return arrow_file(f"encoded/{self.fingerprint(pairs)}", lambda: [table()])
+        return encoded_file(self.fingerprint(pairs), numbers)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         """A batch without padding, the texts of all items one after the other, int64.

@@ -39,17 +39,6 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
             load_pairs(tmp_path, split)
 
 
-def test_a_large_file_is_mapped_into_memory_with_the_same_pairs(tmp_path, root, monkeypatch):
-    path = write(tmp_path / "my.tsv", questions(30))
-    small = {policy: load_pairs(path, questions=policy) for policy in ("answered", "mixed", "all")}
-    monkeypatch.setattr(pairs, "LARGE", 100)
-    for policy, expected in small.items():
-        large = load_pairs(path, questions=policy)
-        assert large.cache_files[0]["filename"].startswith(str(root / "work" / "pairs"))
-        assert large.features == expected.features
-        assert fingerprint(large) == fingerprint(expected)
-
-
 def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     def of_parts():
         return list(dict.fromkeys(load_parts(parts)["question_id"]))
