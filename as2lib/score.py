@@ -61,13 +61,15 @@ def score(
     The model is left in the mode, train or eval, in which it came.
     Raises ValueError that names the first pair whose score is no number.
     """
+    from as2lib.data.pairs import encoded
+
     encoder = paired(model, encoder)
     table = pairs.select_columns(["question", "answer"]).with_format("arrow")[:]
     texts = (zip(*batch.to_pydict().values(), strict=True) for batch in table.to_batches(max_chunksize=65_536))
     training = model.training
     model.eval()
     try:
-        items = encoder.encode(pairs)
+        items = encoded(pairs, encoder)
         values = outputs(model, encoder, items, chain.from_iterable(texts), precision, batch_tokens, progress=progress)
     finally:
         model.train(training)
@@ -108,7 +110,7 @@ def outputs(
 ) -> dict[str, numpy.ndarray]:
     """What a model in evaluation mode returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32.
 
-    items: by `encoder.encode` or `encoder.items`.  texts: each pair's; where an item is a pair, it has the output of
+    items: by `encoded` or `encoder.items`.  texts: each pair's; where an item is a pair, it has the output of
     the first that is equal, whatever batch it would be in.  batch_size: items of a batch, instead of `batch_tokens`.
     """
     device = model.device if hasattr(model, "device") else next(model.parameters()).device

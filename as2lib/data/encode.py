@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
     from datasets import Dataset
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
-_BATCH = 4096
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
 SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
@@ -58,6 +58,8 @@ class PairEncoder:
             raise ValueError(f"{name or 'tokenizer'}: {expected}; got {got}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
+        token_types = {"token_type_ids": pa.list_(pa.int8())} if self.has_token_types else {}
+        self.schema = pa.schema({"input_ids": pa.list_(pa.int32()), **token_types, "length": pa.int32()})
         self._backend = copy.deepcopy(tokenizer.backend_tokenizer)  # set once, so that threads may share it
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
@@ -73,32 +75,16 @@ class PairEncoder:
 
     def fingerprint(self, pairs: "Dataset") -> str:
         """The SHA-256 of all that decides the tokens."""
-        from as2lib.data import pairs as pair_table
+        from as2lib.data.pairs import fingerprint
 
-        parts = [_VERSION, pair_table.fingerprint(pairs), self._backend.to_str(), self.has_token_types]
+        parts = [_VERSION, fingerprint(pairs), self._backend.to_str(), self.has_token_types]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def encode(self, pairs: "Dataset") -> "Dataset":
-        """A row a pair, in order, memory-mapped from `work/encoded/`, where it is put the first time.
-
-        Columns: `input_ids` (int32), `length` (int32) and, where the tokenizer has them, `token_type_ids` (int8).
-        """
-        import pyarrow as pa
-
-        from as2lib.data.pairs import encoded_file
-
-        token_types = [("token_type_ids", pa.list_(pa.int8()))] if self.has_token_types else []
-        schema = pa.schema([("input_ids", pa.list_(pa.int32())), *token_types, ("length", pa.int32())])
-
-        def tokens() -> pa.Table:
-            batches = pairs.with_format(None).select_columns(["question", "answer"]).iter(_BATCH)
-            tables = [pa.table(self._columns(batch["question"], batch["answer"]), schema) for batch in batches]
-            return pa.concat_tables([schema.empty_table(), *tables])
-
-        return encoded_file(self.fingerprint(pairs), tokens)
-
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `encode` makes of some pairs, an item a pair, in memory.  ids: as `WordEncoder` takes them."""
+        """An item a pair: `input_ids`, `length` and, where the tokenizer has them, `token_type_ids`.
+
+        ids: as `WordEncoder` takes them.
+        """
         columns = self._columns(list(questions), list(candidates))
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 

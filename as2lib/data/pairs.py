@@ -8,7 +8,7 @@ import hashlib
 import json
 import random
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import combinations
@@ -28,11 +28,13 @@ from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
 from as2lib.data.tables import Table, checked, content_of, in_memory, questions_of, run_starts, table_of
 from as2lib.metrics import ranking
+from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
+ENCODED_TOGETHER = 4_096  # pairs
 ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 
@@ -336,13 +338,17 @@ def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
 # ---------------------------------------------------------------- Arrow
 
 
-def encoded_file(name: str, encode: Callable[[], pa.Table]) -> Dataset:
-    """What `encode` gives, as `work/encoded/<name>.arrow`, where it is put the first time, mapped into memory."""
-    path = work_folder() / "encoded" / f"{name}.arrow"
+def encoded(pairs: Dataset, encoder: Any) -> Dataset:
+    """An encoder's items of pairs, in order, mapped from `work/encoded/`, where they are put the first time."""
+    path = work_folder() / "encoded" / f"{encoder.fingerprint(pairs)}.arrow"
     if not path.exists():
-        table = encode()
-        with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), table.schema) as writer:
-            writer.write_table(table, max_chunksize=1 << 16)
+        table = _arrow(pairs)
+        whole = questions_of(table) if encoder.unit == "question" else Questions.beginning(np.ones(len(table), bool))
+        with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), encoder.schema) as writer:
+            for rows in whole.parts(ENCODED_TOGETHER):
+                part = table.slice(rows[0], len(rows)).to_pydict()
+                items = encoder.items(part["question"], part["answer"], part["question_id"])
+                writer.write_table(pa.Table.from_pylist(items, encoder.schema))
     return Dataset.from_file(str(path))
 
 

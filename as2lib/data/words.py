@@ -69,6 +69,14 @@ class WordEncoder:
         self.unit, self.max_length = unit, max_length
         self.number = {word: number for number, word in enumerate(vocabulary)}
 
+    @property
+    def schema(self) -> Any:
+        """The types of an item's fields, for Arrow."""
+        import pyarrow as pa
+
+        words, sizes, count = pa.list_(pa.int64()), pa.list_(pa.int32()), pa.int32()
+        return pa.schema({"question": words, "candidates": words, "sizes": sizes, "pairs": count, "length": count})
+
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load` reads."""
         content = {"unit": self.unit, "max_length": self.max_length, "words": list(self.number)}
@@ -88,24 +96,6 @@ class WordEncoder:
         made_from = [_VERSION, pair_table.fingerprint(pairs), vocabulary, self.unit, self.max_length]
         return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
 
-    def encode(self, pairs: "Dataset") -> "Dataset":
-        """One row an item, in order, memory-mapped from `work/encoded/`, where it is put the first time.
-
-        Columns: `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words
-        of each candidate), `pairs` (how many candidates), `length` (words of all).
-        """
-        import pyarrow as pa
-
-        from as2lib.data.pairs import encoded_file
-
-        def numbers() -> pa.Table:
-            words, sizes, count = pa.list_(pa.int64()), pa.list_(pa.int32()), pa.int32()
-            fields = {"question": words, "candidates": words, "sizes": sizes, "pairs": count, "length": count}
-            items = self.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
-            return pa.Table.from_pylist(items, pa.schema(fields))
-
-        return encoded_file(self.fingerprint(pairs), numbers)
-
     def collate(self, items: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         """A batch without padding, the texts of all items one after the other, int64.
 
@@ -124,7 +114,11 @@ class WordEncoder:
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `encode` makes of some pairs, in memory.  ids: of the questions, those of an item together."""
+        """Items of pairs.  ids: of the questions, those of an item together.
+
+        `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words of each
+        candidate), `pairs` (how many candidates), `length` (words of all).
+        """
         if not len(questions):
             return []
         ids = np.array(ids if self.unit == "question" else range(len(questions)))

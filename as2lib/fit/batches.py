@@ -8,6 +8,7 @@ import torch
 from datasets import Dataset
 
 from as2lib.data.encode import rows_of
+from as2lib.data.pairs import encoded
 from as2lib.metrics.questions import Questions
 
 # m pairs · b pairs in a batch · q questions in a batch · k teachers · c = 2 classes
@@ -28,11 +29,11 @@ class Examples:
         question: numpy.ndarray | None = None,
     ):
         self.encoder, self.question = encoder, question
-        encoded = encoder.encode(pairs)
+        items = encoded(pairs, encoder)
         self.fingerprint = encoder.fingerprint(pairs)  # of the pairs, and of how they are encoded
-        self.items, numbers = encoded.with_format("arrow"), encoded.with_format("numpy")
+        self.items, numbers = items.with_format("arrow"), items.with_format("numpy")
         self.length = numbers["length"][:]  # tokens of each item
-        self.sizes = numbers["pairs"][:] if "pairs" in encoded.column_names else numpy.ones(len(encoded), dtype=int)
+        self.sizes = numbers["pairs"][:] if "pairs" in items.column_names else numpy.ones(len(items), dtype=int)
         self.ends = numpy.cumsum(self.sizes)
         self.labels = None
         if "label" in pairs.column_names:

@@ -15,6 +15,7 @@ from as2lib.data.encode import (
     positions,
     word_tokenizer,
 )
+from as2lib.data.pairs import encoded
 from as2lib.data.words import WordEncoder, unknown_id, words_of
 
 QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
@@ -65,7 +66,7 @@ def test_an_empty_text_is_empty(tokenizer, pairs):
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
     PairEncoder(tokenizer, 12).save(tmp_path / "model")
     loaded = load_encoder(tmp_path / "model")
-    assert loaded.encode(pairs).to_dict() == PairEncoder(tokenizer, 12).encode(pairs).to_dict()
+    assert encoded(pairs, loaded).to_dict() == encoded(pairs, PairEncoder(tokenizer, 12)).to_dict()
     assert load_encoder(tmp_path / "model", 9).max_length == 9
     WordEncoder(["a", "b"], "pair", 7).save(tmp_path)
     for place, length in product([tmp_path, tmp_path / "model"], [0, -3, 2, 9.5]):
@@ -95,7 +96,7 @@ def test_a_model_with_fewer_positions_than_asked_for_is_cut_there_and_a_line_say
 
 
 def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_few(tokenizer, pairs):
-    lengths = PairEncoder(tokenizer, 32).encode(pairs)["length"][:]
+    lengths = encoded(pairs, PairEncoder(tokenizer, 32))["length"][:]
     assert PairEncoder(tokenizer, 9).lengths(QUESTIONS, ANSWERS).tolist() == lengths == [18, 10, 7]
     assert [cut_share(pairs, PairEncoder(tokenizer, length)) for length in (7, 10, 18)] == [2 / 3, 1 / 3, 0]
     assert fitting_length(pairs, tokenizer) == 32
@@ -114,14 +115,14 @@ def test_batches_hold_as_many_rows_as_fit_with_their_padding():
 
 
 def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_longer_text(tokenizer, pairs):
-    encoded = PairEncoder(tokenizer, 32).encode(pairs)
-    assert [encoded.features[name].feature.dtype for name in ("input_ids", "token_type_ids")] == ["int32", "int8"]
-    for row, pair in zip(encoded, pairs, strict=True):
+    items = encoded(pairs, PairEncoder(tokenizer, 32))
+    assert [items.features[name].feature.dtype for name in ("input_ids", "token_type_ids")] == ["int32", "int8"]
+    for row, pair in zip(items, pairs, strict=True):
         expected = tokenizer(pair["question"], pair["answer"])
         assert row["input_ids"] == expected["input_ids"]
         assert row["token_type_ids"] == expected["token_type_ids"]
         assert row["length"] == len(expected["input_ids"])
-    row = PairEncoder(tokenizer, 12).encode(pairs)[0]
+    row = encoded(pairs, PairEncoder(tokenizer, 12))[0]
     assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
     [row] = PairEncoder(tokenizer, 9).items(ANSWERS[:1], ["It rained ."], [0])
     assert tokenizer.decode(row["input_ids"]) == "[CLS] ann wrote it [SEP] it rained . [SEP]"
@@ -130,7 +131,7 @@ def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_long
 def test_items_are_questions_with_their_candidates_or_pairs():
     columns = {"question_id": ["1", "1", "2"], "question": ["a b", "a b", "c"], "answer": ["b", "c c zz", "a"]}
     pairs = Dataset.from_dict(columns)
-    whole, single = (WordEncoder(["a", "b", "c"], unit).encode(pairs) for unit in ("question", "pair"))
+    whole, single = (encoded(pairs, WordEncoder(["a", "b", "c"], unit)) for unit in ("question", "pair"))
     assert whole["pairs"] == [2, 1]
     assert whole["candidates"] == [[1, 2, 2, unknown_id("zz")], [0]]
     assert whole["length"] == [6, 2]
