@@ -12,21 +12,13 @@ from as2lib.data.words import unknown_id
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 
 
-@pytest.mark.parametrize("header", ["", "3 2\n"])
-def test_glove_and_word2vec_text_are_read_for_the_words_asked_for(tmp_path, header):
-    (tmp_path / "v.txt").write_text(header + GLOVE)
-    vectors = read_vectors(tmp_path / "v.txt", ["river", "bank", "unheard"])
-    assert {word: vector.tolist() for word, vector in vectors.items()} == {
-        "river": [2, 3],
-        "bank": [pytest.approx(0.1), 4],
-    }
-
-
-def test_gzipped_numberbatch_with_its_prefix_and_its_digits(tmp_path):
-    with gzip.open(tmp_path / "numberbatch.txt.gz", "wt") as stream:
-        stream.write("3 2\n/c/en/river 1 0\n/c/en/#### 0 1\n/c/en/7 1 1\n")
-    found = read_vectors(tmp_path / "numberbatch.txt.gz", ["river", "1843", "7"])
-    assert {word: vector.tolist() for word, vector in found.items()} == {"river": [1, 0], "1843": [0, 1], "7": [1, 1]}
+@pytest.mark.parametrize(("name", "header"), [("v.txt", ""), ("v.txt.gz", "5 2\n")])
+def test_text_vectors_are_read_for_the_words_asked_for_also_numberbatchs(tmp_path, name, header):
+    with (gzip.open if name.endswith("gz") else open)(tmp_path / name, "wt") as stream:
+        stream.write(header + GLOVE + "/c/en/#### 0 1\n/c/en/7 1 1\n")
+    vectors = read_vectors(tmp_path / name, ["river", "bank", "unheard", "1843", "7"])
+    expected = {"river": [2, 3], "bank": [pytest.approx(0.1), 4], "1843": [0, 1], "7": [1, 1]}
+    assert {word: vector.tolist() for word, vector in vectors.items()} == expected
 
 
 def test_ppmi_of_two_words_by_hand():
