@@ -12,14 +12,16 @@ from as2lib.commands.named import starting_encoder
 from as2lib.commands.training import check_source, encoder_of, split_sizes
 from as2lib.data import sets
 from as2lib.keys import read_yaml
-from as2lib.models import LEARNING_RATES, NOTHING
+from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
 from as2lib.papers import Study
+from as2lib.papers.taken import model_at_hand
 from as2lib.paths import expanded, find_root, whole_file
 from as2lib.study.params import STUDY_NAME
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
+LARGER = "sentence-transformers/all-mpnet-base-v2"  # what teachers start from beside the default encoder, if at hand
 TEMPLATE = Path(__file__).with_name("own.yaml")
 QUICK_QUESTIONS = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
@@ -80,7 +82,8 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
     if config["model_type"] not in BACKBONES or depth < 2:
         expected = f"two layers or more of {', '.join(BACKBONES)}, which students with heads are cut from"
         raise ValueError(f"--encoder {encoder_name}: expected {expected}; got {depth} of {config['model_type']}")
-    layers = max(2, round(depth * 2 / 3))
+    larger = encoder_name == DEFAULT_ENCODER and model_at_hand(LARGER)
+    layers = depth if larger else max(2, round(depth * 2 / 3))
     steps = QUICK_STEPS if quick else EPOCHS * -(-len(pairs) // BATCH)
     if encoder_name == NOTHING:
         config = {key: value for key, value in config.items() if key not in MADE_BY_STUDY}
@@ -93,11 +96,13 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         place = (
             os.path.relpath(expanded(encoder_name), find_root()) if expanded(encoder_name).is_dir() else encoder_name
         )
-        teacher = f"name: {yaml_value(place)}"
-        student = f"{teacher}\n  layers: {layers}"
+        teacher = f"name: {yaml_value(LARGER if larger else place)}"
+        student = f"name: {yaml_value(place)}\n  layers: {layers}"
+        depth = cross_encoder.configuration(LARGER).num_hidden_layers if larger else depth
     return {
         "teacher": teacher,
         "student": student,
+        "cosine": f"\n  cosine: cosine:{encoder_name}" if encoder_name == DEFAULT_ENCODER else "",
         "depth": depth,
         "layers": layers,
         "body": layers - 1,

@@ -1,5 +1,6 @@
 """The notebooks that ask what no paper does, and which systems they read; `frontier` and `across` answer them."""
 
+from as2lib.data import sets
 from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.papers.govern import rows as govern
@@ -8,7 +9,9 @@ from as2lib.study.run import Notebook, Row, by_name
 
 
 def notebooks(study: Study) -> list[Notebook]:
-    """Notebook 11 and, where a study sets others beside it, 13, each with the systems that it reads."""
+    """Notebook 11 and, where a study sets others beside it, 13, each with what it reads; or one's own."""
+    if of_own_pairs(study):
+        return [Notebook("00_own", "Which ranker for your questions?", tuple(ranked(study).values()))]
     every = (*ranked(study).values(), *controls(study))
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
     others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
@@ -17,6 +20,11 @@ def notebooks(study: Study) -> list[Notebook]:
         question = "Does a small ranker gain from large teachers?"
         books.append(Notebook("13_across", question, tuple(by_name([*every, *table2]).values()), files=tuple(others)))
     return books
+
+
+def of_own_pairs(study: Study) -> bool:
+    """Whether a study's target is a set of one's own, of which no paper says anything."""
+    return not any(sets.is_known(sets.split_part(part)[0]) for part in study.data.target.test)
 
 
 def ranked(study: Study) -> dict[str, Row]:

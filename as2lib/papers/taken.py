@@ -43,5 +43,9 @@ def at_hand(row: Row) -> bool:
         return False
     if row.scheme == "scores":
         return True
-    origin, revision = model_origin(RELEASED if row.scheme == "cerberus" else name)
+    return model_at_hand(RELEASED if row.scheme == "cerberus" else name)
+
+
+def model_at_hand(name: str) -> bool:
+    origin, revision = model_origin(name)
     return not isinstance(origin, str) or hub.cached_config(origin, revision) is not None

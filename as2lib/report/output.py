@@ -20,15 +20,18 @@ from pandas.io.formats.style import Styler
 from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
-from as2lib.report import figures, references, tables
+from as2lib.report import figures, fits, references, tables
 from as2lib.study import catalogue, findings
 from as2lib.study.pages import page_file
 from as2lib.study.run import Row
 from as2lib.study.store import write_json
 
-NOT_RUN = "Not run in this study."
 BY_CHANCE = (
     "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would leave zero out by chance."
+)
+READS_THE_MEAN = (
+    "Classifiers of encoders here read the mean of the tokens, the papers' the first token alone: so a head of MHS "
+    "computes its whole layer, and costs as much as one."
 )
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
@@ -69,18 +72,18 @@ class Report:
         record: bool | str | None = None,
         timing: bool = False,
         folded: bool = False,
-        empty: str = NOT_RUN,
+        empty: str = "",
         beside: str = "",
     ) -> Styler | HTML | None:
         """Save a table, as csv, or a figure, and return what Jupyter displays; nothing of no figure.
 
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
-        columns: those on the page, in order; the csv has all.
+        columns: those on the page, in order, else `tables.usual_columns`; the csv has all.
         keep: False for one that shows texts of a corpus, which no file should hold.
         record: whether its numbers are kept, as `record` does; a text: the prefix of their names; None: where its rows
             are systems or pairs of these.
         timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
-        empty: why a table without rows has none.
+        empty: what stands in place of a table without rows, which is not published; nor are rows of systems not run.
         beside: the set of the published accuracy in it; default: that which stands beside the study's target.
         """
         if row.of_own_target(self.study) and keep:  # of texts, the caption may be one
@@ -94,6 +97,9 @@ class Report:
         if number and {"difference", "low", "high"} <= set(item):
             self.intervals += int(item["low"].notna().sum())
         item = self._beside(item)
+        item = item[~item["seeds"].eq(0).fillna(False)] if "seeds" in item else item
+        if item.empty:
+            return HTML(f"<p><i>{escape(empty)}</i></p>") if empty else None
         name = f"{self.number}_table_{number.partition('.')[2] or re.sub('[^a-z]+', '-', caption.lower())}"
         cells = tables.formatted(item, self.labels, columns, digits)
         cells = cells.rename(columns=self._of_which_set(item, beside or pair_sets.published_set(self.study)))
@@ -101,8 +107,6 @@ class Report:
         names = item.index if item.index.name in ("run", "system") else item.get("run", item.get("system", []))
         systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
         self.tabled |= {systems[name].run: systems[name] for name in names if name in systems and systems[name].seeds}
-        if item.empty:
-            parts.append(f"<i>{escape(empty)}</i>")
         if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
@@ -185,13 +189,23 @@ class Report:
         return Markdown("\n".join(f"- {references.cited(key, place)}" for key, place in places.items()))
 
     def provenance(self) -> HTML:
-        """What made the models of the page's tables, and this page, in one line."""
-        note = BY_CHANCE.format(self.intervals, 0.05 * self.intervals) if self.intervals else ""
-        runs = [self.study.run(run.name) for system in self.tabled.values() for run in system.runs(self.study)]
+        """How the models of the page's tables were fitted, folded; then what made them, and this page, in one line."""
+        systems = list(self.tabled.values())
+        settings = fits.settings(self.study, systems)
+        folded = ""
+        if not settings.empty:
+            table = tables.styled(tables.formatted(settings, {}), "", f"{self.number}_fits")
+            grid = f'<div class="scroll" tabindex="0" role="region" aria-label="Fits">{table.to_html()}</div>'
+            folded = f'<details class="made"><summary>how the models of this page were fitted</summary>{grid}</details>'
+            if (settings["classifier reads"] == fits.MEAN).any():
+                folded += f'<p class="made">{READS_THE_MEAN}</p>'
+        if self.intervals:
+            folded += f'<p class="made">{BY_CHANCE.format(self.intervals, 0.05 * self.intervals)}</p>'
+        runs = [self.study.run(run.name) for system in systems for run in system.runs(self.study)]
         machines = dict.fromkeys(run.facts["machine"] for run in runs if run.facts.get("machine"))
         commits = dict.fromkeys(run.commit[:8] for run in runs if run.commit)
         parts = [
-            f"Fits as <code>params/{escape(self.study.study)}.yaml</code> says",
+            f"Study <code>{escape(self.study.study)}</code>",
             f"precision {escape(self.study.precision)}",
             f"threads a fit: {self.study.threads}",
             *[f"fits made on {escape(', '.join(machines))}"] * bool(machines),
@@ -199,7 +213,7 @@ class Report:
             "<code>manifest.json</code> has each run's identity",
             f"page by Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         ]
-        return HTML(f'<p class="made">{note}</p><p class="made">{" · ".join(parts)}.</p>')
+        return HTML(f'{folded}<p class="made">{" · ".join(parts)}.</p>')
 
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""

@@ -17,7 +17,6 @@ from traitlets.config import Config
 from as2lib.paths import find_root
 
 TEMPLATE = Path(__file__).parent / "template"
-INDEX = "00_overview"  # the page that is also index.html
 FRONT = "13_across"  # that of all targets, reports/index.html
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
@@ -74,11 +73,10 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     question, _, text = text.partition("\n\n") if text.startswith(">") else ("", "", text)
     if not is_front:
         title = HEAD.sub(lambda found: f"# {escape(study)} · {found[1]}", title)
-        kind = "study banner" if study == "Sample" else "study"  # whose numbers are of an invented corpus
-        title += f'\n\n<p class="{kind}">{escape(made_of)}</p>' * bool(made_of)
+        title += f'\n\n<p class="study">{escape(made_of)}</p>' * bool(made_of)
     # What was found is known last, and read first; what the page is made of comes after it.
     findings = [cell for cell in rest if "findings" in cell.metadata.get("tags", [])]
-    rest = [cell for cell in rest if cell not in findings]
+    rest = with_outputs([cell for cell in rest if cell not in findings])
     head.source = f"{title}\n\n{question}"
     findings = [cell for cell in findings if cell.cell_type == "code"]
     notebook.cells = [head, *findings, nbformat.v4.new_markdown_cell(text), *rest]
@@ -147,8 +145,22 @@ def studies_with_pages(study: str, page: str, up: str) -> dict[str, str]:
     return {name: f"{up}{name}/{same}.html" for name, same in pages.items()}
 
 
+def with_outputs(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Without the sections whose code shows nothing, since a study does not run what they are about."""
+    sections: list[list[nbformat.NotebookNode]] = [[]]
+    for cell in cells:
+        if cell.cell_type == "markdown" and cell.source.startswith(("## ", "**How ")):
+            sections.append([])
+        sections[-1].append(cell)
+    for section in sections[1:]:
+        outputs = [output for cell in section if cell.cell_type == "code" for output in cell.outputs]
+        if any(cell.cell_type == "code" for cell in section) and not any(map(_is_for_reader, outputs)):
+            sections.remove(section)
+    return [cell for section in sections for cell in section]
+
+
 def page_name(name: str) -> str:
-    return "index" if name == INDEX else name
+    return "index" if name.startswith("00_") else name
 
 
 def _is_progress(output: nbformat.NotebookNode) -> bool:

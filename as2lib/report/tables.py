@@ -26,13 +26,13 @@ def formatted(
     """Strings, the index as the first column: run names as `labels` has them, "MAP" and "MAP ±" as "61.2 ± 0.4".
 
     labels: run name → label; a pair of runs in the index becomes "A − B".
-    columns: those to show, in this order, a paper's where the table has them; default: all but `run`.  Those without
+    columns: those to show, in this order, a paper's where the table has them; default: `usual_columns`.  Those without
         any value are left out; where no row has an interval over questions and seeds, that over questions is shown.
     """
     index = [name_of(key, labels) for key in table.index]
     without = list(table.columns[(table.isna() | table.eq("")).all()])
     if columns is None:
-        columns = [name for name in table if name not in [*without, "run"]]
+        columns = [name for name in usual_columns(table) if name in table and name not in [*without, "run"]]
     columns = [name for name in columns if name in table or not (table.empty or is_of_a_paper(name))]
     if not table.empty:
         instead = {name: f"questions {name}" for name in without if f"questions {name}" in table}
@@ -49,6 +49,15 @@ def formatted(
             both = zip(shown[name], spreads, strict=True)
             shown[name] = [mean if spread == MISSING else f"{mean} ± {spread}" for mean, spread in both]
     return pandas.DataFrame(shown)
+
+
+def usual_columns(table: pandas.DataFrame) -> list[str]:
+    """What a page shows of systems, or of pairs of them, unless a notebook says otherwise; of other tables, all."""
+    if "smallest seen" in table:
+        over_questions = ["questions low", "questions high"] if table["low"].isna().any() else []
+        return ["difference", "low", "high", *over_questions, "published", "smallest seen", "seeds"]
+    systems = ["MAP", "published MAP", "P@1", "published P@1", "operations ×", "cost ×", "parameters", "seeds"]
+    return systems if {"MAP", "parameters"} <= {*table} else [*table]
 
 
 def _spread(value: float, digits: int) -> str:

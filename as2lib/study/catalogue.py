@@ -26,12 +26,15 @@ def systems(study: "Study") -> list[Row]:
 
 
 def notebooks(study: "Study") -> list[Notebook]:
-    """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds."""
+    """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds; one, 00, of
+    pairs of one's own.
+    """
     others = []
     for notebook in chain(*_of_each_paper(study, "notebooks")):
         rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)
         others.append(replace(notebook, systems=rows))
-    return [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
+    own = [notebook for notebook in others if notebook.name.startswith("00")]
+    return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
 
 def parts_read(study: "Study") -> dict[str, set[str]]:

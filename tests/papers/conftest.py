@@ -143,6 +143,13 @@ def target_of_a_paper(request, monkeypatch):
     """The small sets of these tests stand for a paper's, but where a test is about one's own."""
     if "own_target" not in request.fixturenames:
         monkeypatch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
+    if "own_pairs" not in request.fixturenames:
+        monkeypatch.setattr("as2lib.papers.beyond.of_own_pairs", lambda study: False)
+
+
+@pytest.fixture
+def own_pairs():
+    """Their study has the page of one's own."""
 
 
 @pytest.fixture

@@ -94,12 +94,6 @@ def test_a_difference_is_that_of_every_other_page(invented):
     assert interval[:4] == pytest.approx(test[["difference", "low", "high", "seeds"]].tolist())
 
 
-def test_a_teacher_whose_scores_are_a_file_stands_beside_every_seed(invented):
-    study = Study.load("tiny", {"teachers.albert": {"config": None, "scores": "llm.jsonl"}})
-    pair = (claims.Side("student/electra", ""), claims.Side("teacher/albert", ""), "MAP")
-    assert claims.intervals(study, [pair])[pair].seeds == len(study.seeds) == 2
-
-
 def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds(invented, sections):
     study = Study.load("tiny", sections)
     table = claims.table(study, ["GOVERN"]).set_index(["a", "b", "metric"])

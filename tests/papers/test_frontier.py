@@ -3,7 +3,6 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.metrics.cost import cascade_cost
 from as2lib.papers import beyond, frontier
 from as2lib.papers.cascade.rows import Scheme
 from as2lib.papers.frontier import Pipeline, operations
@@ -53,12 +52,6 @@ def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():
     first, second, sizes = Work(1.0, 5.0), Work(100.0), numpy.array([3, 7])
     assert operations(staged([first]), sizes) == 5 + 5
     assert operations(staged([first, second], 0.5), sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
-
-
-def test_a_cascade_costs_what_its_formula_says():
-    exits, sizes = (2, 3, 6), numpy.array([5, 12, 40])
-    cost = operations(staged([Work(10.0 * layers) for layers in (2, 1, 3)], 0.3), sizes)
-    assert cost == pytest.approx(cascade_cost(6, exits, 0.3, sizes) * 60 * sizes.mean())
 
 
 def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():

@@ -25,6 +25,15 @@ def test_html_in_a_title_is_shown_as_text(tmp_path):
     assert '<meta http-equiv="refresh"' not in text
 
 
+def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
+    cells = [nbformat.v4.new_markdown_cell("## Nothing here"), nbformat.v4.new_code_cell("table")]
+    shown = nbformat.v4.new_output("display_data", {"text/html": "<p>a table</p>"})
+    cells += [nbformat.v4.new_markdown_cell("## Something"), nbformat.v4.new_code_cell("table", outputs=[shown])]
+    text = page(tmp_path, *cells, study="a", made_of="", others={})
+    assert "Something" in text
+    assert "Nothing here" not in text
+
+
 def test_links_lead_to_studies_that_have_pages_too(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     files = ["a/runs/index.json", "a/index.html", "b/runs/index.json", "b/index.html", "b/01_data.html"]
