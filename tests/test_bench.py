@@ -18,7 +18,7 @@ def test_the_claim_that_needs_no_data_runs_in_a_small_form():
     assert all(isinstance(value, int | float | str) for value in row.values())
 
 
-@pytest.mark.parametrize("page", ["README.md", "bench/README.md"])
+@pytest.mark.parametrize("page", ["bench/README.md"])
 def test_a_page_quotes_what_was_measured(page):
     """A quote is a table row with a cell `module`: row, and behind it the number and its key in that row."""
     claims = json.loads((ROOT / "reports" / "bench.json").read_text(encoding="utf-8"))

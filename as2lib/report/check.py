@@ -5,8 +5,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pandas
-
 from as2lib.papers import Study
 from as2lib.paths import file_sha256, find_root
 from as2lib.study.findings import TEXTS_PREFIX
@@ -85,18 +83,6 @@ def _is_near(value: Any, wanted: Any, tolerance: float) -> bool:
     if isinstance(value, str) or isinstance(wanted, str):
         return value == wanted
     return abs(value - wanted) <= tolerance
-
-
-def by_notebook(study: Study) -> pandas.DataFrame:
-    """How many numbers of each notebook are the same (OK), within their tolerance (OKish), or moved: `which`."""
-    lines, numbers, rows = moved(study), measured(study), {}
-    for notebook, names in expected(study).items():
-        of_notebook = [line for line in lines if line.startswith(f"{notebook}: ")]
-        values = numbers.get(notebook, {})
-        same = sum(_is_near(values.get(name, ""), row["value"], 1e-9) for name, row in names.items())
-        row = {"OK": same, "OKish": len(names) - same - len(of_notebook), "moved": len(of_notebook)}
-        rows[notebook] = row | {"which": "; ".join(of_notebook) or None}
-    return pandas.DataFrame.from_dict(rows, orient="index").rename_axis("notebook")
 
 
 def write_manifest(study: Study) -> None:

@@ -28,7 +28,7 @@ seaborn.set_theme(
 matplotlib.rcParams.update({"svg.hashsalt": "as2lib", "svg.fonttype": "none", "text.parse_math": False})
 LINE, LIGHT, MUTED = "#1f4e79", "#8fb0d0", "#767676"
 COLORBLIND = seaborn.color_palette("colorblind", 10)
-PALETTE = COLORBLIND[:7] + COLORBLIND[8:]  # the eighth is grey, as what has no name
+PALETTE = [*COLORBLIND[:7], COLORBLIND[9], "#006374"]  # without grey, which has no name, and yellow, which is too light
 MARKERS, DASHES = "os^DvP*<>X", ("-", "--", "-.", ":")
 GROUPS = {  # a group of systems → its place in the palette, the same in every figure
     **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "untaught": 5},
@@ -195,28 +195,14 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, fl
     return _finished(figure, axes, *labels)
 
 
-def bars(
-    table: pandas.DataFrame, x: str, y: str, title: str, x_label: str, y_label: str, baseline: Level
-) -> Figure | None:
-    """One bar a value of `x`, and a baseline as a line."""
-    if table.empty:
-        return None
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
-    axes.bar(table[x], table[y], color=LINE)
-    axes.axhline(baseline[1], color="black", linestyle="--", linewidth=1.4, label=baseline[0])
-    axes.set_xticks(table[x])
-    axes.grid(axis="x", visible=False)
-    return _finished(figure, axes, title, x_label, y_label)
-
-
 def heatmap(table: pandas.DataFrame, title: str, x_label: str, digits: int = 2) -> Figure:
     """Values in the cells, the darker the larger; undefined ones are gaps."""
     size = 2.6 + 0.9 * len(table.columns), 2.2 + 0.45 * len(table)
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     style = {"annot": True, "fmt": f".{digits}f", "cmap": "Blues", "cbar": False, "linewidths": 0.5}
     seaborn.heatmap(table, xticklabels=1, yticklabels=1, ax=axes, **style)
-    axes.set_yticks(axes.get_yticks(), _wrapped(table.index), rotation=0)
-    axes.set_xticks(axes.get_xticks(), _wrapped(table.columns), rotation=35, ha="right")
+    axes.set_yticks(axes.get_yticks(), [fill(str(label), 26) for label in table.index], rotation=0)
+    axes.set_xticks(axes.get_xticks(), [fill(str(label), 26) for label in table.columns], rotation=35, ha="right")
     return _finished(figure, axes, title, x_label)
 
 
@@ -290,10 +276,6 @@ def _rows(labels: Iterable[str], panels: int = 1) -> tuple[Figure, list[Axes]]:
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
     return figure, [*every[0]]
-
-
-def _wrapped(labels: Iterable[str]) -> list[str]:
-    return [fill(str(label), 26) for label in labels]
 
 
 def _style(place: int) -> dict:

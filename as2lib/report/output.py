@@ -20,7 +20,7 @@ from pandas.io.formats.style import Styler
 from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
-from as2lib.report import figures, fits, references, tables
+from as2lib.report import figures, references, tables
 from as2lib.study import catalogue, findings
 from as2lib.study.pages import page_file
 from as2lib.study.run import Row
@@ -28,10 +28,6 @@ from as2lib.study.store import write_json
 
 BY_CHANCE = (
     "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would leave zero out by chance."
-)
-READS_THE_MEAN = (
-    "Classifiers of encoders here read the mean of the tokens, the papers' the first token alone: so a head of MHS "
-    "computes its whole layer, and costs as much as one."
 )
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
@@ -189,23 +185,13 @@ class Report:
         return Markdown("\n".join(f"- {references.cited(key, place)}" for key, place in places.items()))
 
     def provenance(self) -> HTML:
-        """How the models of the page's tables were fitted, folded; then what made them, and this page, in one line."""
-        systems = list(self.tabled.values())
-        settings = fits.settings(self.study, systems)
-        folded = ""
-        if not settings.empty:
-            table = tables.styled(tables.formatted(settings, {}), "", f"{self.number}_fits")
-            grid = f'<div class="scroll" tabindex="0" role="region" aria-label="Fits">{table.to_html()}</div>'
-            folded = f'<details class="made"><summary>how the models of this page were fitted</summary>{grid}</details>'
-            if (settings["classifier reads"] == fits.MEAN).any():
-                folded += f'<p class="made">{READS_THE_MEAN}</p>'
-        if self.intervals:
-            folded += f'<p class="made">{BY_CHANCE.format(self.intervals, 0.05 * self.intervals)}</p>'
-        runs = [self.study.run(run.name) for system in systems for run in system.runs(self.study)]
+        """What made the models of the page's tables, and this page, in one line."""
+        note = BY_CHANCE.format(self.intervals, 0.05 * self.intervals) if self.intervals else ""
+        runs = [self.study.run(run.name) for system in self.tabled.values() for run in system.runs(self.study)]
         machines = dict.fromkeys(run.facts["machine"] for run in runs if run.facts.get("machine"))
         commits = dict.fromkeys(run.commit[:8] for run in runs if run.commit)
         parts = [
-            f"Study <code>{escape(self.study.study)}</code>",
+            f"Fits as <code>params/{escape(self.study.study)}.yaml</code> says",
             f"precision {escape(self.study.precision)}",
             f"threads a fit: {self.study.threads}",
             *[f"fits made on {escape(', '.join(machines))}"] * bool(machines),
@@ -213,7 +199,7 @@ class Report:
             "<code>manifest.json</code> has each run's identity",
             f"page by Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         ]
-        return HTML(f'{folded}<p class="made">{" · ".join(parts)}.</p>')
+        return HTML(f'<p class="made">{note}</p><p class="made">{" · ".join(parts)}.</p>')
 
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""

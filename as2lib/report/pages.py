@@ -73,7 +73,8 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     question, _, text = text.partition("\n\n") if text.startswith(">") else ("", "", text)
     if not is_front:
         title = HEAD.sub(lambda found: f"# {escape(study)} · {found[1]}", title)
-        title += f'\n\n<p class="study">{escape(made_of)}</p>' * bool(made_of)
+        kind = "study banner" if study == "Sample" else "study"  # whose numbers are of an invented corpus
+        title += f'\n\n<p class="{kind}">{escape(made_of)}</p>' * bool(made_of)
     # What was found is known last, and read first; what the page is made of comes after it.
     findings = [cell for cell in rest if "findings" in cell.metadata.get("tags", [])]
     rest = with_outputs([cell for cell in rest if cell not in findings])

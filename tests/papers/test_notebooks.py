@@ -64,7 +64,7 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
     assert saved(root, name)
 
 
-@pytest.mark.parametrize("name", ["00_overview", "03_distillation", "08_cascade", "09_cosinet", "10_govern"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, own_target, name, monkeypatch):
     printed = paper_tables.read
 

@@ -32,7 +32,6 @@ def test_a_published_study_is_held_against_the_numbers_that_its_clone_has_commit
     assert check.moved(study) == []
     metrics.write_text(json.dumps({"mhs/3h1": mhs | {"MAP": 76.7809}}))  # where the texts are not at hand
     assert check.moved(study) == []
-    assert check.by_notebook(study).loc["03", ["OK", "OKish", "moved"]].tolist() == [2, 2, 0]
     mhs = {"MAP": 76.9, "seeds": 2, "verdict": "reproduced"}
     metrics.write_text(json.dumps({"mhs/3h1": mhs, "texts: in train: dev": {"questions": 1}}))
     assert [line.partition(":")[0] for line in check.moved(study)] == ["03"] * 4
