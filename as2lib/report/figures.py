@@ -130,18 +130,6 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Fi
     return _finished(figure, axes, *labels)
 
 
-def front(points: pandas.DataFrame, marked: pandas.DataFrame, x: str, y: str, baseline: Level, *labels: str) -> Figure:
-    """Every point, those of the Pareto front joined (column `front`), and a few with a marker each (`label`)."""
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.8), layout="constrained")
-    axes.scatter(points[x], points[y], s=9, color=MUTED, alpha=0.35, linewidth=0, label="a combination of ratios")
-    best = points[points["front"]].sort_values(x)
-    axes.step(best[x], best[y], where="post", color=LINE, linewidth=1.6, marker="o", markersize=4, label="Pareto front")
-    for place, (_, row) in enumerate(marked.iterrows(), start=1):
-        axes.plot(row[x], row[y], linestyle="", markersize=10, label=row["label"], **_style(place))
-    axes.axhline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
-    return _finished(figure, axes, *labels)
-
-
 def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, floor: str = "") -> Figure:
     """Systems by cost, on a logarithmic axis, and value with its spread over seeds; front: joined by a line.
 
@@ -266,7 +254,7 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
 def _rows(labels: Iterable[str], panels: int = 1) -> tuple[Figure, list[Axes]]:
     """Axes with one row a label, from above; several beside each other on one x axis."""
     names = [fill(str(label), 30) for label in labels]
-    height = sum(0.36 + 0.16 * name.count("\n") for name in names)
+    height = len(names) * (0.36 + 0.12 * max(name.count("\n") for name in names))
     size = (WIDTH if panels == 1 else 2.2 + 4.3 * panels), height + 1.9
     figure, every = pyplot.subplots(
         1, panels, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
