@@ -141,7 +141,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     source: a known name, of the hub's alone or as `name@revision`; the path of a file, or of a folder of train, dev and
         test files (`./sample` where a known set has its name); or any hub set as `org/name@revision`.
     split: train, dev or test, some of its questions as `with_only` has it; None for a single file.
-    Raises ValueError for an unknown name or split, FileNotFoundError for a path or a private set that is not there.
+    Raises ValueError for an unknown split, FileNotFoundError for a source that is not there.
     """
     split, only = with_only(split)
     if only:
@@ -212,10 +212,8 @@ def on_disk(source: str | Path) -> Path | None:
 
 def _unknown(source: str | Path) -> Exception:
     names = ", ".join((*sample.SPLITS, *HUB_SETS))
-    if isinstance(source, Path) or "/" in source or Path(source).suffix[1:].lower() in SUFFIXES:
-        ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
-        return FileNotFoundError(f"{source}: no such file or folder; {ways} (known names: {names})")
-    return ValueError(f'unknown source "{source}": expected one of {names}; org/name@revision on the hub; or a path')
+    ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
+    return FileNotFoundError(f"{source}: no file, no folder and no known set ({names}); {ways}")
 
 
 def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> None:

@@ -44,6 +44,8 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     if not path.exists():
         if kind == "file":
             vector_of = read_vectors(find_root() / source["name"], words)
+            if {len(vector) for vector in vector_of.values()} != {source["dimensions"]}:
+                raise ValueError(f"{source['name']}: expected {source['dimensions']} numbers a word, got others")
         elif kind == "encoder":
             vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
         else:

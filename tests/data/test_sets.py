@@ -61,7 +61,7 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
 @pytest.mark.parametrize(
     ("source", "split", "error"),
     [
-        ("wikqa", "dev", ValueError),
+        ("wikqa", "dev", FileNotFoundError),
         ("wikiqa", "eval", NoSplit),
         ("{folder}/dev.tsv", "dev", NoSplit),
         ("{folder}", None, NoSplit),
