@@ -7,6 +7,7 @@ candidate_id (text). The rows of a question stand together.
 import hashlib
 import json
 import random
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -225,6 +226,11 @@ def fingerprint(pairs: Dataset | pa.Table) -> str:
 def plain(text: str) -> str:
     """A text as it is compared: NFKC, case-folded, each run of blanks one blank."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def folded(text: str) -> str:
+    """`plain` without punctuation: what remains the same in another set's spelling of a text."""
+    return " ".join(re.findall(r"\w+", plain(text)))
 
 
 def leaks(a: Dataset, b: Dataset) -> list[str]:

@@ -183,7 +183,7 @@ def seed_variances(pairs: Sequence[Sequence[np.ndarray]]) -> list[float]:
     variances = []
     for of_target in zip(*pairs, strict=True):
         squares, freedom = np.zeros(2), 0
-        for gaps in of_target:
+        for gaps in (gaps for gaps in of_target if np.shape(gaps)[1] > 1):
             n, s = np.shape(gaps)
             _, of_seeds, left = mean_squares(np.asarray(gaps, dtype=np.float64))
             if of_seeds or left:

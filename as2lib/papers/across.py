@@ -4,7 +4,7 @@ import pandas
 
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as cerberus
-from as2lib.papers.pair_sets import published_set, set_of
+from as2lib.papers.pair_sets import learnt, published_set, set_of
 from as2lib.study import Study
 from as2lib.study.run import Row
 
@@ -33,26 +33,16 @@ def present(study: Study) -> list[Row]:
     return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs(study))]
 
 
-# WikiQA's official test set keeps them; counted once, so that no texts are needed.
-SHARED_ANSWERS = {
-    ("wikiqa:train", "wikiqa:test"): frozenset(
-        "Q340 Q638 Q676 Q715 Q1163 Q1444 Q1516 Q1619 Q2227 Q2741 Q2924 Q2940".split()
-    )
-}
-
-
 def shared_answers(study: Study) -> frozenset[str]:
-    """The ids of the test questions whose correct sentence, or whole list, the target's train has too."""
-    from as2lib.data import load_parts, pairs
-
-    target = study.data.target
+    """The ids of the test questions whose correct sentence, or whole list, the target's train has too, or that the
+    transfer set asks, where the study's file does not allow that.
+    """
+    target, transfer = study.data.target, study.data.transfer
     if study.data.leave_out == "shared_answers":
         return frozenset()  # its test set has none
-    if (parts := (*target.train, *(part.removesuffix("=answered") for part in target.test))) in SHARED_ANSWERS:
-        return SHARED_ANSWERS[parts]
-    train, test = (load_parts(tuple(parts), "answered") for parts in (target.train, target.test))
-    questions = pandas.unique(pandas.Series(test["question_id"][:]))
-    return frozenset(questions[pairs.shared_answers(test, train)])
+    return learnt(
+        target.train, target.test, transfer.train if transfer and not study.data.allow_shared_questions else ()
+    )
 
 
 def published_table2(study: Study) -> pandas.DataFrame:

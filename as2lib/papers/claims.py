@@ -45,10 +45,13 @@ COLUMNS = [
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
 EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one
+ONE_KIND = "mhs/three-of-one-kind"  # as many teachers as heads, of the student's own kind
 NO_TEACHER = "no teacher of this study stands beside the paper's"
 ONE_FAMILY = "the teachers of this study are of one family of encoders"
 NOT_RUN = "not run in this study"
 ONE_SEED = "one seed: another fit may say otherwise"
+COARSE = 10.0  # points: no claim is of as much as what could be seen above it
+TOO_COARSE = "a difference below ten points could not be seen"
 
 
 class Interval(NamedTuple):
@@ -75,8 +78,12 @@ def listed(study: Study) -> pandas.DataFrame:
     """Every claim of the four papers, as `claims.csv` has it; of the target's set the difference is from Table 2."""
     texts = dict.fromkeys(["a", "b", "where", "says", "margin from", "about families", "not here"], "")
     claims = paper_tables.of_every_paper(study, "claims").fillna({"test": "none named"} | texts)
-    students = [[f"{a}/{name}" for name in study.teachers] if a == EACH_STUDENT else [a] for a in claims["a"]]
-    claims = claims.assign(a=students).explode("a", ignore_index=True)
+    for of in ("a", "b"):
+        names = [
+            [f"{name}/{teacher}" for teacher in study.teachers] if name == EACH_STUDENT else [name]
+            for name in claims[of]
+        ]
+        claims = claims.assign(**{of: names}).explode(of, ignore_index=True)
     place = published_set(study)
     table2 = paper_tables.published(study, "cerberus", "table2")[place]
     for i, claim in claims[claims["set"] == TARGET].iterrows():
@@ -96,12 +103,11 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
     claims = claims[claims["paper"].isin(here)].to_dict("records")
     pairs = [(side(study, claim, "a"), side(study, claim, "b")) for claim in claims]
     reasons = [why_not(study, claim, *pair) for claim, pair in zip(claims, pairs, strict=True)]
-    testable = [
-        (*pair, claim["metric"])
-        for claim, pair, reason in zip(claims, pairs, reasons, strict=True)
-        if not reason and claim["claim"] != COUNTED
-    ]
-    measured = intervals(study, testable)
+    testable = {}  # paper → its claims: what a seed adds is pooled over these
+    for claim, pair, reason in zip(claims, pairs, reasons, strict=True):
+        if not reason and claim["claim"] != COUNTED:
+            testable.setdefault(claim["paper"], []).append((*pair, claim["metric"]))
+    measured = {key: interval for of in testable.values() for key, interval in intervals(study, of).items()}
     rows = []
     for claim, (a, b), reason in zip(claims, pairs, reasons, strict=True):
         row = claim | {"a": a.name, "b": b.name}
@@ -113,7 +119,8 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
             interval = measured.get((a, b, claim["metric"]))
             if interval and not reason:
                 row |= dict(zip(["difference", "low", "high", "seeds", "smallest seen"], interval, strict=True))
-                reason = ONE_SEED if math.isnan(interval.low) else ""
+                too_coarse = TOO_COARSE if interval.smallest_seen > COARSE else ""
+                reason = ONE_SEED if math.isnan(interval.low) else too_coarse
             judged = NOT_TESTABLE if reason else verdict(claim, interval)
         if claim["metric"] in govern.RECALLS:
             row["metric"] += f"={100 * study.govern.precisions[-1]:.0f}"
@@ -162,6 +169,7 @@ def side(study: Study, claim: Mapping[str, Any], of: str) -> Side:
     runs = {f"{heads}{layers}": f"heads of {layers} of {depth} layers" for layers in cerberus.HEAD_DEPTHS}
     runs |= {published: run for run, published in cerberus.stands_for(study).items()}
     runs |= {f"{EACH_STUDENT}/{teacher}": f"student/{teacher}" for teacher in study.teachers}
+    runs[ONE_KIND] = cerberus.roles(study).one_kind
     run = runs.get(name) or cerberus.ours(study, name)
     label = study.systems[run].label if run in study.systems else run or f"the paper's {name}"
     return Side(run, WAY_LABELS.get(name, label), (run,) if run else ())

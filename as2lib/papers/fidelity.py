@@ -70,6 +70,11 @@ def operations(row: str) -> float:
     return true_sizes.operations(row, TOKENS, first_token=False)
 
 
+def seconds(row: str) -> float:
+    """What CERBERUS's own Table 5 prints, milliseconds a candidate."""
+    return paper_tables.read("cerberus", "table5").set_index("run")["latency"][row]
+
+
 def encoder_size(layers: float, width: float) -> float:
     """Millions of parameters, with RoBERTa's vocabulary and positions."""
     return (layers * (12 * width**2 + 13 * width) + (VOCABULARY + POSITIONS + 3) * width) / 1e6
@@ -138,6 +143,8 @@ SIZES: dict[str, Callable[..., float]] = {
     "encoder M": encoder_size,
 }
 COMPUTED: dict[str, Callable[..., float]] = SIZES | {
+    "printed time saved %": lambda row, other: 100 * (1 - seconds(row) / seconds(other)),
+    "printed time ×": lambda *rows: numpy.mean([*map(seconds, rows[:-1])]) / seconds(rows[-1]),
     "cascade cost %": cascade_percent,
     "cascade ×": lambda alpha: sequential_cost(DEPTH, EXITS, alpha) / cascade_cost(DEPTH, EXITS, alpha),
     # of so many candidates, those that the exit in that place, from 0, scores

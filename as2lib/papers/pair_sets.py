@@ -5,13 +5,14 @@ Where the texts of a set are not at hand, published scores still say which pairs
 
 from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 
 import numpy
 import pandas
 from datasets import Dataset
 
 from as2lib.data import sets
-from as2lib.data.pairs import load_pairs, load_parts
+from as2lib.data.pairs import folded, load_pairs, load_parts, shared_answers
 from as2lib.metrics import ranking
 from as2lib.models import lexical
 from as2lib.paths import local_folder
@@ -143,3 +144,24 @@ def mapped(source: str, split: str) -> Dataset | None:
     """Every pair of a known set that is mapped to a local folder."""
     name = sets.HUB_SETS[source].name if source in sets.HUB_SETS else source
     return load_pairs(source, split, "all") if local_folder(name) else None
+
+
+@cache
+def learnt_in_published() -> dict[tuple[str, str], frozenset[str]]:
+    """(train, test) of the published studies → the ids of `learnt`, counted once, so that no texts are needed."""
+    rows = pandas.read_csv(files("as2lib.papers") / "learnt.csv")
+    return {(row.train, row.test): frozenset(row.questions.split()) for row in rows.itertuples()}
+
+
+def learnt(train: Sequence[str], test: Sequence[str], first: Sequence[str] = ()) -> frozenset[str]:
+    """The ids of test questions whose correct sentence, or whole list, train has too, or that are asked in `first`,
+    which is learnt before it, but for case and punctuation.
+    """
+    key = " ".join([*train, *first]), " ".join(part.removesuffix("=answered") for part in test)
+    if key in learnt_in_published():
+        return learnt_in_published()[key]
+    of_test, of_train = (load_parts(tuple(parts), "answered") for parts in (test, train))
+    questions = of_test.to_pandas().drop_duplicates("question_id")
+    asked = {folded(question) for question in load_parts(tuple(first), "all").unique("question")} if first else set()
+    shared = shared_answers(of_test, of_train) | questions["question"].map(folded).isin(asked)
+    return frozenset(questions.loc[shared, "question_id"])

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from as2lib import Study
-from as2lib.papers import across, beyond
+from as2lib.papers import across, beyond, pair_sets
 from as2lib.papers.cerberus import rows
 from as2lib.study.store import Store
 from tests.models.test_lexical import WIKIQA
@@ -66,8 +66,17 @@ def test_questions_whose_answer_train_has_too_are_known_where_targets_are_pooled
 
 
 @pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
-def test_what_is_stated_of_wikiqa_is_what_its_texts_have(monkeypatch):
+def test_what_is_stated_of_wikiqa_is_what_its_texts_have():
     stated = across.shared_answers(Study.load("wikiqa"))
-    monkeypatch.setattr(across, "SHARED_ANSWERS", {})
     folder = {split: f"{WIKIQA.parent}:{split}" for split in ("train", "dev", "test")}
-    assert across.shared_answers(Study.load("wikiqa", {"data.target": folder})) == stated
+    assert across.shared_answers(Study.load("wikiqa", {"data.target": folder, "data.transfer": None})) == stated - {
+        "Q1662"
+    }
+
+
+def test_a_question_that_the_transfer_set_asks_in_another_spelling_is_learnt(root):
+    tables = {name: pandas.read_csv(root / f"{name}.tsv", sep="\t") for name in ("train", "test")}
+    first = tables["test"].iloc[:1].assign(question=tables["test"]["question"].iloc[0].upper() + " ?", answer="another")
+    first.to_csv(root / "first.tsv", sep="\t", index=False)
+    parts = [[str(root / f"{name}.tsv")] for name in ("train", "test", "first")]
+    assert pair_sets.learnt(*parts) - pair_sets.learnt(*parts[:2]) == {str(tables["test"]["question_id"].iloc[0])}

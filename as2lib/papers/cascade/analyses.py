@@ -9,9 +9,10 @@ import numpy
 import pandas
 
 from as2lib.metrics import replay
-from as2lib.papers import paper_tables
+from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, trivial_on
 from as2lib.study import Study, results
+from as2lib.study.store import StoredRun
 
 Seeds = dict[int, pandas.DataFrame]  # seed → its scored pairs
 
@@ -19,8 +20,15 @@ Seeds = dict[int, pandas.DataFrame]  # seed → its scored pairs
 def scores(study: Study, where: str) -> dict[str, Seeds]:
     """What the rows of a set's table scored on it, by their labels; the trivial baseline first."""
     trivial = trivial_on(study, where)
-    tables = {SHORT[trivial.split("/")[1]]: {run.run.number: run.scores() for run in study.runs(trivial)}}
+    tables = {SHORT[trivial.split("/")[1]]: {run.run.number: clean(study, where, run) for run in study.runs(trivial)}}
     return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
+
+
+def clean(study: Study, where: str, run: StoredRun, split: str = "test") -> pandas.DataFrame:
+    """What a run scored; on the published wide test set without the questions whose answer its training set has too."""
+    table, parts = run.scores(split), (" ".join(study.wide.train), " ".join(study.wide.test))
+    learnt = pair_sets.learnt_in_published().get(parts, ()) if (where, split) == ("wide", "test") else ()
+    return table[~table["question_id"].isin(learnt)].reset_index(drop=True)
 
 
 def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> Seeds:
@@ -31,7 +39,7 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> See
     """
     tables, stages = {}, [{run.run.seed: run for run in study.runs(name)} for name in scheme.runs(study, where)]
     for seed in (seed for seed in stages[0] if all(seed in stage for stage in stages)):
-        of_seed = [stage[seed].scores(split) for stage in stages]
+        of_seed = [clean(study, where, stage[seed], split) for stage in stages]
         table = of_seed[0]
         if not scheme.alpha:
             tables[seed] = table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"])
