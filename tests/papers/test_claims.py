@@ -99,7 +99,9 @@ def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds
     table = claims.table(study, ["GOVERN"]).set_index(["a", "b", "metric"])
     recall = table.loc[("govern/govern", "govern/mean", f"q R@P={100 * study.govern.precisions[-1]:.0f}")]
     assert recall["low"] <= recall["difference"] <= recall["high"]
-    assert recall["verdict"] in claims.VERDICTS[:-1]
+    assert recall["smallest seen"] > claims.COARSE
+    assert (recall["verdict"], recall["reason"]) == (claims.NOT_TESTABLE, claims.TOO_COARSE)
     area = table.loc[("govern/govern-of-5", "govern/govern-of-3", "qp prAUC")]
     assert area["low"] < area["difference"] < area["high"]
+    assert (area["verdict"] == claims.NOT_TESTABLE) == (area["smallest seen"] > claims.COARSE)
     assert area["seeds"] == len(study.seeds)
