@@ -72,9 +72,15 @@ def test_what_is_stated_of_wikiqa_is_what_its_texts_have():
     assert pair_sets.learnt(train, test) == stated - {"Q1662"}
 
 
-def test_a_question_that_the_transfer_set_asks_in_another_spelling_is_learnt(root):
-    tables = {name: pandas.read_csv(root / f"{name}.tsv", sep="\t") for name in ("train", "test")}
-    first = tables["test"].iloc[:1].assign(question=tables["test"]["question"].iloc[0].upper() + " ?", answer="another")
-    first.to_csv(root / "first.tsv", sep="\t", index=False)
-    parts = [[str(root / f"{name}.tsv")] for name in ("train", "test", "first")]
-    assert pair_sets.learnt(*parts) - pair_sets.learnt(*parts[:2]) == {str(tables["test"]["question_id"].iloc[0])}
+def test_a_question_that_the_transfer_set_asks_in_another_spelling_is_learnt(tmp_path):
+    rows = {
+        "train": [("a", "Who wrote it?", "Ann wrote it."), ("b", "Who sang?", "Bob sang.")],
+        "test": [("c", "who drew that", "Cy drew that."), ("d", "who won", "Di won.")],
+        "first": [("e", "Who drew  THAT ?", "It was Cy.")],
+    }
+    for name, pairs in rows.items():
+        table = pandas.DataFrame(pairs, columns=["question_id", "question", "answer"]).assign(label=1)
+        table.to_csv(tmp_path / f"{name}.tsv", sep="\t", index=False)
+    train, test, first = ([str(tmp_path / f"{name}.tsv")] for name in rows)
+    assert pair_sets.learnt(train, test) == frozenset()
+    assert pair_sets.learnt(train, test, first) == {"c"}
