@@ -53,7 +53,7 @@ def formatted(
 
 def usual_columns(table: pandas.DataFrame) -> list[str]:
     """What a page shows of systems, or of pairs of them, unless a notebook says otherwise; of other tables, all."""
-    if "smallest seen" in table:
+    if table.index.nlevels > 1 and "smallest seen" in table:
         over_questions = ["questions low", "questions high"] if table["low"].isna().any() else []
         return ["difference", "low", "high", *over_questions, "published", "smallest seen", "seeds"]
     systems = ["MAP", "published MAP", "P@1", "published P@1", "operations ×", "cost ×", "parameters", "seeds"]

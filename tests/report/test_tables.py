@@ -52,3 +52,10 @@ def test_texts_cannot_become_markup():
     html = styled(formatted(table, {}), "", "t").to_html()
     assert "<b>" not in html
     assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
+
+
+def test_pairs_have_their_usual_columns_and_what_is_joined_to_systems_has_all():
+    compared = pandas.DataFrame({"difference": [1.0], "low": [0.5], "high": [1.5], "p": [0.01], "smallest seen": [2.0]})
+    pairs = compared.set_index(pandas.MultiIndex.from_tuples([("a", "b")]))
+    assert [*formatted(pairs, {})] == ["comparison", "difference", "low", "high", "smallest seen"]
+    assert {"prAUC", "p"} <= {*formatted(compared.assign(prAUC=60.0).set_index(pandas.Index(["a"], name="run")), {})}
