@@ -16,7 +16,6 @@ import typer
 
 from as2lib import __version__, commands
 from as2lib.commands.errors import line_of
-from as2lib.paths import expanded
 from as2lib.precision import computed_in
 
 if TYPE_CHECKING:
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
 HELP = "Efficient answer sentence selection: run and read a study; train, rank and score with models of your own."
 app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+RANKERS = "a folder, a hub name, bm25, word_overlap, cosine:NAME (a sentence encoder), or a run of a study"
 StudyName = Annotated[str, typer.Argument(help="a study's name, or its file")]
 OfStudy = Annotated[str, typer.Option("--study", help="whose runs are meant: a name, or a file")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="such as fit.adapt.steps=10")]
-Model = Annotated[str, typer.Argument(help="a folder, a hub name, a run of a study, or lexical/word_overlap, …")]
+Model = Annotated[str, typer.Argument(help=RANKERS)]
 Pairs = Annotated[str, typer.Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Split = Annotated[str | None, typer.Option(help="of a folder or a known set (default: test)")]
 Precision = Annotated[Literal["float32", "bf16", "auto"], typer.Option(help="auto: bf16 where the machine has it")]
@@ -36,7 +36,9 @@ Backend = Annotated[Literal["torch", "onnx"] | None, typer.Option(help="default:
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
 BatchSize = Annotated[int | None, typer.Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
 MaxLength = Annotated[int | None, typer.Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
-AlphaOf = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
+Drop = Annotated[float | None, typer.Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
+OwnModel = Annotated[str | None, typer.Option("--model", metavar="PACKAGE:CLASS", help="your own, of a folder")]
+AsJson = Annotated[bool, typer.Option("--json", help="print the table as JSON")]
 Policy = Annotated[Literal["answered", "mixed", "all"], typer.Option(help="which questions metrics count")]
 Measures = Annotated[str, typer.Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 DEFAULT_MEASURES = "P@1 AP RR nDCG@10"
@@ -109,85 +111,7 @@ def _exit(problems: list[str]) -> None:
     raise typer.Exit(int(bool(problems)))
 
 
-# ---------------------------------------------------------------- a study
-
-
-@app.command()
-def plan(study: StudyName, changes: Changes = None) -> None:
-    """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
-    commands.studying.plan(_load(study, changes))
-
-
-@app.command()
-def fit(
-    study: StudyName,
-    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
-    weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
-    changes: Changes = None,
-) -> None:
-    """Make runs, and what they are made from, as one of any number of workers that share a study."""
-    from as2lib.study.fit_missing import fit_missing
-
-    loaded = _load(study, changes)
-    failed = fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs), partial(print, flush=True))
-    raise typer.Exit(int(bool(failed)))
-
-
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def study(
-    context: typer.Context,
-    study: StudyName,
-    cores: Annotated[int, typer.Option(min=1, max=4096, help="of this machine, for fits and notebooks")] = 2,
-    workers: Annotated[int | None, typer.Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
-    profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,
-    changes: Changes = None,
-) -> None:
-    """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
-    loaded = _load(study, changes)
-    raise typer.Exit(commands.studying.make(loaded, cores, workers, profile, dry_run, context.args))
-
-
-@app.command()
-def page(
-    study: StudyName,
-    name: Annotated[str | None, typer.Argument(help="such as 03; default: all that are not as they should be")] = None,
-    beside: Annotated[bool, typer.Option("--beside", help="those that others may be made beside")] = False,
-) -> None:
-    """Run a notebook of a study, and make its page."""
-    if name:
-        commands.studying.make_page(_load(study), name)
-    else:
-        raise typer.Exit(int(not commands.studying.make_pages(_load(study), beside)))
-
-
-@app.command()
-def publish(
-    study: StudyName,
-    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
-) -> None:
-    """Add the scores of runs to reports/<study>/runs/."""
-    print(f"{len(_load(study).publish(runs or None))} runs published")
-
-
-@app.command()
-def check(study: StudyName) -> None:
-    """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
-    _exit(commands.studying.check(_load(study)))
-
-
 # ---------------------------------------------------------------- one's own pairs
-
-
-@app.command()
-def init(
-    pairs: Pairs,
-    name: Annotated[str | None, typer.Option(help="of the study (default: that of the file or folder)")] = None,
-    encoder: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
-) -> None:
-    """A study of your own pairs: writes params/<name>.yaml."""
-    commands.initiating.init(pairs, name, encoder, quick)
 
 
 @app.command()
@@ -235,37 +159,23 @@ def rank(
     candidates: Annotated[list[str] | None, typer.Argument(help="default: the lines of standard input")] = None,
     top: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
     out: Annotated[str | None, typer.Option(help="of a file: CSV, TSV, JSONL, Parquet or a TREC run")] = None,
-    alpha: AlphaOf = None,
+    drop: Drop = None,
     precision: Precision = "float32",
     backend: Backend = None,
     device: Device = None,
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
+    own_model: OwnModel = None,
     study: OfStudy = "sample",
 ) -> None:
     """Rank the candidates of one question, or of every question of a file.
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
+    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length}
+    settings |= {"drop": drop, "model": own_model}
     load = partial(commands.named.load_ranker, model, partial(_load, study), **settings)
-    path = expanded(question)
-    if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
-        if candidates:
-            raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
-        commands.scoring.rank_file(question, load, out, top, model, batch_size)
-        return
-    if out or question == "-":
-        raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
-    if not candidates and sys.stdin.isatty():
-        print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
-    if not candidates:  # a byte-order mark before the first line is none of its text
-        lines = sys.stdin.read().removeprefix("\ufeff").split("\n")
-        candidates = [line.strip() for line in lines if line.strip()]
-    if not candidates:
-        raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
-    for place, ranked in enumerate(load().rank(question, candidates, top, batch_size=batch_size), start=1):
-        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
+    commands.scoring.rank(question, candidates, load, out, top, model, batch_size)
 
 
 @app.command()
@@ -277,12 +187,14 @@ def score(
     trec: Annotated[str | None, typer.Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
     questions: Policy = "answered",
     measures: Measures = DEFAULT_MEASURES,
-    alpha: AlphaOf = None,
+    drop: Drop = None,
     precision: Precision = "float32",
     backend: Backend = None,
     device: Device = None,
     batch_size: BatchSize = None,
     max_length: MaxLength = None,
+    own_model: OwnModel = None,
+    as_json: AsJson = False,
     study: OfStudy = "sample",
 ) -> None:
     """Score pairs with whatever ranks.  Prints metrics where they have labels.
@@ -290,25 +202,30 @@ def score(
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     load_study = partial(_load, study)
-    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length, "alpha": alpha}
+    settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length}
+    settings |= {"drop": drop, "model": own_model}
     load = partial(commands.named.load_ranker, model, load_study, **settings)
     load_run = partial(commands.named.run_of, model, load_study)
-    commands.scoring.score(model, pairs, load, load_run, split, out, trec, questions, measures.split(), batch_size)
+    options = (questions, measures.split(), batch_size, as_json)
+    commands.scoring.score(model, pairs, load, load_run, split, out, trec, *options)
 
 
 @app.command()
 def compare(
-    files: Annotated[list[str], typer.Argument(help="TREC runs, two or more, then judgements (qrels)")],
+    files: Annotated[list[str], typer.Argument(help="TREC runs, then judgements (qrels)")],
+    a: Annotated[list[str] | None, typer.Option("--a", metavar="'A-*.run'", help="seeds of a system, as one")] = None,
     questions: Policy = "answered",
-    measures: Measures = DEFAULT_MEASURES,
+    measures: Measures = "AP P@1 RR nDCG@10",
     out: Annotated[str | None, typer.Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
-    baseline: Annotated[str | None, typer.Option(help="the run that the others are compared with")] = None,
+    baseline: Annotated[str | None, typer.Option(help="what the others are compared with (default: the first)")] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Whether runs differ.  Each measure's difference with its interval and tests; of several runs Holm's p beside.
+    """Whether runs differ.  The difference of the first measure from a baseline's, its interval, and Holm's p.
 
     Judgements are as `as2 score --trec` writes them.
     """
-    commands.trec.compare(files[:-1], files[-1], questions, measures.split(), out, baseline)
+    runs = [*files[:-1], *(a or [])]
+    commands.trec.compare(runs, files[-1], questions, measures.split(), out, baseline, as_json)
 
 
 @app.command()
@@ -324,6 +241,84 @@ def export(
 
     write(commands.named.model_of(model, partial(_load, study)), out, int8, max_length)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")
+
+
+@app.command()
+def init(
+    pairs: Pairs,
+    name: Annotated[str | None, typer.Option(help="of the study (default: that of the file or folder)")] = None,
+    encoder: Annotated[str | None, typer.Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
+) -> None:
+    """A study of your own pairs: writes params/<name>.yaml."""
+    commands.initiating.init(pairs, name, encoder, quick)
+
+
+# ---------------------------------------------------------------- a study
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def study(
+    context: typer.Context,
+    study: StudyName,
+    cores: Annotated[int, typer.Option(min=1, max=4096, help="of this machine, for fits and notebooks")] = 2,
+    workers: Annotated[int | None, typer.Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
+    profile: Annotated[str | None, typer.Option(help='"slurm", or the folder of a Snakemake profile')] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be made, and why")] = False,
+    changes: Changes = None,
+) -> None:
+    """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
+    loaded = _load(study, changes)
+    raise typer.Exit(commands.studying.make(loaded, cores, workers, profile, dry_run, context.args))
+
+
+@app.command()
+def plan(study: StudyName, changes: Changes = None) -> None:
+    """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
+    commands.studying.plan(_load(study, changes))
+
+
+@app.command()
+def fit(
+    study: StudyName,
+    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that the study needs")] = None,
+    weights: Annotated[bool, typer.Option("--weights", help="also of runs whose scores are published")] = False,
+    changes: Changes = None,
+) -> None:
+    """Make runs, and what they are made from, as one of any number of workers that share a study."""
+    from as2lib.study.fit_missing import fit_missing
+
+    loaded = _load(study, changes)
+    failed = fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs), partial(print, flush=True))
+    raise typer.Exit(int(bool(failed)))
+
+
+@app.command()
+def page(
+    study: StudyName,
+    name: Annotated[str | None, typer.Argument(help="such as 03; default: all that are not as they should be")] = None,
+    beside: Annotated[bool, typer.Option("--beside", help="those that others may be made beside")] = False,
+) -> None:
+    """Run a notebook of a study, and make its page."""
+    if name:
+        commands.studying.make_page(_load(study), name)
+    else:
+        raise typer.Exit(int(not commands.studying.make_pages(_load(study), beside)))
+
+
+@app.command()
+def check(study: StudyName) -> None:
+    """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
+    _exit(commands.studying.check(_load(study)))
+
+
+@app.command()
+def publish(
+    study: StudyName,
+    runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
+) -> None:
+    """Add the scores of runs to reports/<study>/runs/."""
+    print(f"{len(_load(study).publish(runs or None))} runs published")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ m pairs · n candidates of a question
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,20 +14,21 @@ import numpy
 import pyarrow
 import torch
 from datasets import Dataset
+from safetensors.torch import load_model
 from torch import nn
 
-from as2lib import models
+from as2lib import models, plugins
 from as2lib.data.columns import candidate_of, text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
-from as2lib.data.pretrained import EXPORTED, folder_of
-from as2lib.data.sets import note
+from as2lib.data.pretrained import EXPORTED, folder_of, open_pretrained
 from as2lib.data.words import WordEncoder
 from as2lib.export import Exported, exported
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios
 from as2lib.metrics.questions import Questions
-from as2lib.models import lexical
+from as2lib.models import COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
+from as2lib.models.embedding import SentenceEncoder
 from as2lib.precision import computed_in, computing_on
 from as2lib.score import (
     autocast,
@@ -40,7 +41,7 @@ from as2lib.score import (
     require_numbers,
 )
 
-LEXICAL = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")
+COSINE = "cosine:"
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 Candidate: TypeAlias = str | Mapping[str, Any]
@@ -48,16 +49,16 @@ Candidate: TypeAlias = str | Mapping[str, Any]
 os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
-def is_lexical(name: str | Path) -> bool:
-    """Whether a name is that of a ranker that counts words; who asks looks for a folder of that name first."""
-    return str(name).removeprefix("lexical/") in LEXICAL
+def only_orders(name: str | Path) -> bool:
+    """Whether a name is that of a ranker without P(correct): one that counts words, or a cosine."""
+    return name in COUNTING or str(name).startswith(COSINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A candidate and its score, which falls from the first of a ranking to the last.
 
-    score: P(correct); of a lexical ranker what it counts.  Candidates that a cascade dropped score below the others.
+    score: P(correct); else a count, or a cosine.  Candidates that a cascade dropped score below the others.
     log_odds: of the score, where that is a sigmoid: it still falls where probabilities round to 1.  None of a count.
     position: its place in the list that was given, from 0.
     parts: P(correct) of each head (`head_0`) or exit (`exit_4`: behind four layers) that read the candidate.
@@ -79,11 +80,11 @@ class Ranker:
     model, encoder: a model with what encodes its pairs; it is the ranker's from here on, in evaluation mode.
     device: "cpu", "cuda", "cuda:1", …; None: the GPU where there is one.
     precision: "float32", "bf16", or "auto": bf16 where the device computes it natively.
-    alpha: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
+    drop: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
     Equal candidates of a question have one score.  `is_probability` says whether scores are P(correct).
     Any number of threads may call a ranker at once, and processes that are forked later, each with one thread.
-    The first call in which pairs are as long as `encoder.max_length`, where they are cut, says how many.
-    Raises ValueError for a precision that is not known, a device that is not there, and alpha without a cascade.
+    The first call in which pairs are cut, at `encoder.max_length` tokens, says how many.
+    Raises ValueError for a precision that is not known, a device that is not there, and drop without a cascade.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Ranker:
         encoder: PairEncoder | WordEncoder,
         device: str | None = None,
         precision: str = "float32",
-        alpha: Ratios | None = None,
+        drop: Ratios | None = None,
     ):
         config = getattr(model, "config", None)
         self.device = computing_on(device)
@@ -101,17 +102,16 @@ class Ranker:
         self.precision = getattr(model, "precision", self._autocast)  # of an exported model: what it was exported in
         self._exits = list(getattr(config, "exits", ()))
         self.is_probability = getattr(config, "probabilities", True)
-        if alpha is not None:
+        if drop is not None:
             if not self._exits:
-                raise ValueError(f"alpha: expected a cascade to drop candidates, got {type(model).__name__}")
-            drop_ratios(alpha, len(self._exits))
-        self._pairs_held = TOKENS_HELD if alpha is None else STATES_HELD
+                raise ValueError(f"drop: expected a cascade to drop candidates, got {type(model).__name__}")
+            drop_ratios(drop, len(self._exits))
+        self._pairs_held = TOKENS_HELD if drop is None else STATES_HELD
         for_ranking(model).eval().to(self.device)
-        self.model, self.encoder, self.alpha = model, paired(model, encoder), alpha
-        self._cut = False  # whether it was said that pairs are cut
+        self.model, self.encoder, self.drop = model, paired(model, encoder), drop
 
     def __repr__(self) -> str:
-        drops = "" if self.alpha is None else f", alpha={self.alpha}"
+        drops = "" if self.drop is None else f", drop={self.drop}"
         return f"Ranker({type(self.model).__name__}, device={self.device!r}, precision={self.precision!r}{drops})"
 
     @classmethod
@@ -121,21 +121,25 @@ class Ranker:
         device: str | None = None,
         precision: str = "float32",
         backend: str | None = None,
-        alpha: Ratios | None = None,
+        drop: Ratios | None = None,
         max_length: int | None = None,
+        model: Callable[[], nn.Module] | str | None = None,
     ) -> "Ranker":
-        """A ranker from a model's folder, its name on the hub, or `lexical/word_overlap`; or from what was exported.
+        """A ranker by its name: a folder of a model or an export, which is looked for first; a name on the hub; `bm25`,
+        `word_overlap`, `reciprocal_rank` or `overlap_then_rank`; or `cosine:NAME`, of a sentence encoder.
 
-        name: a folder is looked for first.  backend: "torch", or "onnx", for which a model is exported now and kept;
-        None: "onnx" for an exported folder, "torch" for any other.
+        backend: "torch", or "onnx", for which a model is exported now and kept; None: "onnx" for an exported folder,
+        "torch" for any other.
         max_length: tokens of question and candidate together; default: what the tokenizer was saved with, at most what
         the model has positions for.
+        model: of a folder that holds a module of one's own: its class, or "package:Class".  It is called without
+        arguments and gets the folder's weights; one with a `from_pretrained` is opened by that.
         Raises FileNotFoundError where there is no such model, ValueError as the class, and for more than two labels.
         """
-        if is_lexical(name) and not Path(name).is_dir():
-            if alpha is not None:
-                raise ValueError(f"alpha: expected a cascade to drop candidates, got {name}")
-            return WordCounter(str(name).removeprefix("lexical/"))
+        if only_orders(name) and not Path(name).is_dir():
+            if drop is not None or model is not None:
+                raise ValueError(f"{name}: expected a model's folder with drop and model, got {name}")
+            return OrderingRanker(str(name), device)
         folder = folder_of(name)
         if backend not in (None, "torch", "onnx"):
             raise ValueError(f'{name}: expected the backend "torch" or "onnx", got {backend!r}')
@@ -144,10 +148,11 @@ class Ranker:
                 asked = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
                 raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {asked}")
             folder = exported(name)
-            return cls(Exported(folder), load_encoder(folder, max_length), "cpu", alpha=alpha)
+            return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
         device = computing_on(device)  # what can't be is refused before anything is loaded
         # By its name, which errors call it by, not by a folder of the hub's cache.
-        return cls(models.load(name), load_encoder(name, max_length), device, precision, alpha)
+        opened = models.load(name) if model is None else own_module(model, folder)
+        return cls(opened, load_encoder(name, max_length), device, precision, drop)
 
     def rank(
         self,
@@ -240,10 +245,10 @@ class Ranker:
         batch_size: int | None = None,
         progress: bool = False,
     ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
-        if self.alpha is not None:
+        if self.drop is not None:
             return self._score_by_exits(questions, answers, number, batch_size)
         texts = zip(questions, answers, strict=True)
-        items = self._items(questions, answers, number)
+        items = self.encoder.items(questions, answers, number)
         options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
         values = outputs(self.model, self.encoder, items, texts, **options)
         odds = log_odds(values["logits"])  # (m,)
@@ -256,41 +261,47 @@ class Ranker:
         """Of a cascade that drops some candidates at its exits, of which equal ones count once."""
         device = torch.device(self.device)
         unique, same = numpy.unique(first_rows(zip(number, answers, strict=True)), return_inverse=True)
-        items = self._items([questions[i] for i in unique], [answers[i] for i in unique], number[unique])
+        items = self.encoder.items([questions[i] for i in unique], [answers[i] for i in unique], number[unique])
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
         tokens = default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
         with torch.inference_mode(), autocast(device.type, self._autocast):
-            rankings = self.model.rank(batch, self.alpha, number[unique], tokens)
+            rankings = self.model.rank(batch, self.drop, number[unique], tokens)
         columns = [(ranking.log_odds, ranking.stages, ranking.stage_scores) for ranking in rankings]
         odds, stages, scores = (torch.cat(column).numpy()[same] for column in zip(*columns, strict=True))
         exits = enumerate(self._exits)
         return odds, {f"exit_{layers}": numpy.where(stages == stage, scores, numpy.nan) for stage, layers in exits}
 
-    def _items(self, questions: list[str], answers: list[str], number: numpy.ndarray) -> list[dict[str, Any]]:
-        items = self.encoder.items(questions, answers, number)
-        length = self.encoder.max_length
-        cut = 0 if self._cut or length is None else sum(item["length"] >= length for item in items)
-        if cut:
-            note(f"{cut:,} of {len(items):,} pairs have {length} tokens or more, and are cut there (max_length)")
-            self._cut = True
-        return items
 
+class OrderingRanker(Ranker):
+    """Ranks by a function of a pair table, which needs no classifier.  name: one of `COUNTING`, or `cosine:NAME`."""
 
-class WordCounter(Ranker):
-    """Ranks by a function of `models.lexical`, which needs no model.  name: one of `LEXICAL`."""
-
-    def __init__(self, name: str):
-        self.name, self.model, self.encoder, self.alpha = name, None, None, None
+    def __init__(self, name: str, device: str | None = None):
+        self.name, self.model, self.encoder, self.drop = name, None, None, None
         self._pairs_held = 1 << 62  # BM25 counts over all
         self.device, self.precision, self.is_probability = "cpu", "float32", False
+        if name in COUNTING:
+            self._score: Callable[[Dataset], numpy.ndarray] = getattr(lexical, name)
+        else:
+            self.device = computing_on(device)
+            self._score = SentenceEncoder(name.removeprefix(COSINE), self.device).cosine
 
     def __repr__(self) -> str:
-        return f"Ranker.load('lexical/{self.name}')"
+        return f"Ranker.load({self.name!r})"
 
     def _score_part(self, questions: list[str], answers: list[str], number: numpy.ndarray, *_: Any) -> Any:
         columns = {"question_id": [*map(str, number)], "question": questions, "answer": answers}
         # Without a fingerprint, Dataset pickles the table to make one.
-        return getattr(lexical, self.name)(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
+        return self._score(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
+
+
+def own_module(model: Callable[[], nn.Module] | str, folder: Path) -> nn.Module:
+    """A module of one's own with the weights of a folder.  model: as `Ranker.load` takes it."""
+    model = plugins.load(model) if isinstance(model, str) else model
+    if hasattr(model, "from_pretrained"):
+        return open_pretrained(model, folder)
+    module = model()
+    load_model(module, str(folder / "model.safetensors"))
+    return module
 
 
 def _listed(values: Any) -> list[Any]:

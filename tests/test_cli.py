@@ -26,18 +26,18 @@ def files(folder: Path) -> dict[Path, bytes]:
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        ("rank lexical/bm25 my.tsv --out x.run.gz", "x.run.gz"),
-        ("score lexical/bm25 my.tsv --out kept.txt", "kept.txt"),
-        ("score lexical/bm25 my.tsv --trec my.tsv", "my.tsv"),
-        ("rank lexical/bm25 my.tsv --out ./my.tsv", "my.tsv"),
+        ("rank bm25 my.tsv --out x.run.gz", "x.run.gz"),
+        ("score bm25 my.tsv --out kept.txt", "kept.txt"),
+        ("score bm25 my.tsv --trec my.tsv", "my.tsv"),
+        ("rank bm25 my.tsv --out ./my.tsv", "my.tsv"),
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),
-        ("score lexical/bm25 my.tsv --trec my.qrels", "my.qrels"),
-        ("score lexical/bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
-        ("score lexical/bm25 my.tsv --trec z.run --out kept.tsv/z.csv", "kept.tsv"),
-        ("score lexical/bm25 my.tsv --out model", "model"),
+        ("score bm25 my.tsv --trec my.qrels", "my.qrels"),
+        ("score bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
+        ("score bm25 my.tsv --trec z.run --out kept.tsv/z.csv", "kept.tsv"),
+        ("score bm25 my.tsv --out model", "model"),
         ("compare one.run one.run one.qrels", "one.qrels"),
-        ("rank lexical/bm25 question -5", "-5"),
+        ("rank bm25 question -5", "-5"),
         ("rank org/gone question candidate", "params/local.yaml: maps org/gone"),
         ("plan sample --set seeds=0", "seeds"),
         ("plan braces.yaml", "braces.yaml"),
@@ -54,7 +54,8 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("train no.tsv --out x --model model", "no.tsv"),
         ("init my.tsv --name ''", "--name"),
         (f"init my.tsv --encoder {'什' * 90}", "no folder of that name"),
-        ("rank model question candidate --alpha 0.3", "alpha"),
+        ("rank model question candidate --drop 0.3", "drop"),
+        ("train my.tsv --model model --out x --teacher bm25", "bm25"),
         ("rank nobody/such-a-model question candidate", "nobody/such-a-model"),
         *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0")),
         ("compare no.run no.run no.qrels", "no.qrels"),
@@ -95,7 +96,7 @@ def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, monkeypatch)
 
 def test_a_pipe_that_is_closed_ends_a_command_without_a_word(folder):
     (folder / "many.tsv").write_text("question\tanswer\n" + "who ?\tAnn\n" * 5_000)
-    command = f"{sys.executable} -m as2lib score lexical/bm25 many.tsv | head -1"
+    command = f"{sys.executable} -m as2lib score bm25 many.tsv | head -1"
     ended = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert ended.stdout.count("\n") == 1
     assert "Traceback" not in ended.stderr

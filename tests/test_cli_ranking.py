@@ -16,7 +16,7 @@ from tests.first_hour.hub_like import WORDS, public_model, write_pairs
 
 def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("\ufeffthe red is here\nit is in notes.tsv\n"))
-    assert main(["rank", "lexical/word_overlap", "what is in notes.tsv"]) == 0
+    assert main(["rank", "word_overlap", "what is in notes.tsv"]) == 0
     ranked = capsys.readouterr().out
     assert "it is in notes.tsv" in ranked.splitlines()[0]
     assert "\ufeff" not in ranked
@@ -25,7 +25,7 @@ def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypat
     os.mkfifo("pipe")  # as /dev/stdin is one, whose lines would be candidates
     refused = (["pipe"], ["my.tsv", "the museum"], ["none.tsv"], ["a question", "--out", "x.csv"], ["notes.txt"], ["-"])
     for arguments in refused:
-        assert main(["rank", "lexical/word_overlap", *arguments]) == 2
+        assert main(["rank", "word_overlap", *arguments]) == 2
         output = capsys.readouterr()
         assert output.out == ""
         assert arguments[0] in output.err
@@ -33,7 +33,7 @@ def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypat
 
 @pytest.mark.parametrize("question", ["~what is it", "什么" * 85, "-5 degrees ?"])
 def test_a_question_is_any_text(folder, capsys, question):
-    assert main(["rank", "lexical/bm25", "--", question, "-5 degrees", "~"]) == 0
+    assert main(["rank", "bm25", "--", question, "-5 degrees", "~"]) == 0
     assert capsys.readouterr().out.count("\n") == 2
 
 
@@ -49,10 +49,10 @@ READERS = {
 def test_ids_come_back_in_every_format(folder, suffix):
     rows = "qid\tquestion\tcandidate_id\tanswer\nq 7\tthe red ?\td9\thill\nq 7\tthe red ?\td4\tthe red\n"
     Path("ids.tsv").write_text(rows)
-    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--out", f"ranked.{suffix}"]) == 0
+    assert main(["rank", "word_overlap", "ids.tsv", "--out", f"ranked.{suffix}"]) == 0
     table = READERS[suffix](f"ranked.{suffix}")[["question_id", "rank", "candidate_id", "answer"]]
     assert table.to_numpy().tolist() == [["q 7", 1, "d4", "the red"], ["q 7", 2, "d9", "hill"]]
-    assert main(["rank", "lexical/word_overlap", "ids.tsv", "--out", "ranked.run"]) == 0
+    assert main(["rank", "word_overlap", "ids.tsv", "--out", "ranked.run"]) == 0
     rows = [line.split()[:4] for line in Path("ranked.run").read_text().splitlines()]
     assert rows == [["q%207", "Q0", "d4", "1"], ["q%207", "Q0", "d9", "2"]]
 

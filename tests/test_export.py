@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import numpy
 import pytest
@@ -62,6 +63,15 @@ def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path, m
     for backend in ("torch", "openvino"):
         with pytest.raises(ValueError, match=backend):
             Ranker.load(folder, backend=backend)
+
+
+def test_telemetry_is_off_and_an_exported_ranker_is_pickled(tmp_path, onnx, monkeypatch):
+    calls = []
+    monkeypatch.setattr("onnxruntime.disable_telemetry_events", lambda: calls.append("off"))
+    ranker = Ranker.load(export(saved("electra", tmp_path / "model"), tmp_path / "out"))
+    again = pickle.loads(pickle.dumps(ranker))
+    assert calls == ["off", "off"]
+    assert again.rank(QUESTIONS[0], LISTS[0]) == ranker.rank(QUESTIONS[0], LISTS[0])
 
 
 def test_int8_stays_near(tmp_path, onnx):

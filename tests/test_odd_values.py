@@ -22,8 +22,8 @@ COMMANDS = {  # the shortest that works
     "page": ["sample", "no"],
     "init": ["my.tsv", "--encoder", "nothing", "--quick"],
     "train": ["my.tsv", "--out", "no.tsv/x"],
-    "rank": ["lexical/bm25", "where is the red ?", "red"],
-    "score": ["lexical/bm25", "my.tsv"],
+    "rank": ["bm25", "where is the red ?", "red"],
+    "score": ["bm25", "my.tsv"],
     "compare": ["my.run", "my.run", "my.qrels"],
     "export": ["model", "exported", "--int8"],
 }

@@ -102,7 +102,7 @@ def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_la
     batch = encoder.collate(encoder.items([QUESTIONS[0]] * 4, LISTS[0], [0] * 4))
     expected = built.eval().rank(batch, 0.5)
     alone = {one.position: one for one in Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])}
-    ranked = Ranker(built, encoder, alpha=0.5).rank(QUESTIONS, LISTS)[0]
+    ranked = Ranker(built, encoder, drop=0.5).rank(QUESTIONS, LISTS)[0]
     assert [one.position for one in ranked] == expected.order.tolist()
     assert [next(iter(one.parts)) for one in ranked] == ["exit_4"] * 2 + ["exit_2"] * 2
     assert all(first.score >= second.score for first, second in pairwise(ranked))
@@ -145,14 +145,14 @@ def test_equal_candidates_of_a_question_have_one_score_whatever_their_batches():
     for text, value in zip(texts, score(each.model, table, each.encoder, batch_tokens=50).score, strict=True):
         assert len(by_text[text]) == 1
         assert next(iter(by_text[text]))[0] == pytest.approx(value, abs=1e-6)
-    equal = Ranker(*model("cascade"), alpha=0.5).rank("q", ["the red", "the red"], batch_size=1)
+    equal = Ranker(*model("cascade"), drop=0.5).rank("q", ["the red", "the red"], batch_size=1)
     assert [one.position for one in equal] == [0, 1]
     assert len({one.log_odds for one in equal}) == 1
 
 
-@pytest.mark.parametrize("alpha", [None, 0.5])
-def test_a_candidate_of_two_questions_has_the_score_of_each(alpha):
-    ranker = Ranker(*model("cascade"), alpha=alpha)
+@pytest.mark.parametrize("drop", [None, 0.5])
+def test_a_candidate_of_two_questions_has_the_score_of_each(drop):
+    ranker = Ranker(*model("cascade"), drop=drop)
     alone = [ranker.rank(question, LISTS[0]) for question in QUESTIONS]
     for together, ranked in zip(ranker.rank(QUESTIONS, [LISTS[0]] * 2), alone, strict=True):
         assert [one.position for one in together] == [one.position for one in ranked]
@@ -163,7 +163,7 @@ def test_a_candidate_of_two_questions_has_the_score_of_each(alpha):
 
 
 def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
-    for each in (ranker, Ranker(*model("cosinet")), Ranker.load("bm25"), Ranker(*model("cascade"), alpha=0.5)):
+    for each in (ranker, Ranker(*model("cosinet")), Ranker.load("bm25"), Ranker(*model("cascade"), drop=0.5)):
         assert each.rank(QUESTIONS[0], []) == []
         assert each.rank([], []) == []
         first, second, third = each.rank([QUESTIONS[0], "", QUESTIONS[1]], [[], LISTS[0], ["", "the boat"]])
@@ -219,7 +219,7 @@ def test_a_score_that_is_no_number_is_refused_by_its_pair(kind):
     assert len(ranker.rank(QUESTIONS[1], LISTS[1])) == 2
     if kind == "cascade":
         with pytest.raises(ValueError):
-            Ranker(*broken(kind), alpha=0.3).rank(QUESTIONS, LISTS)
+            Ranker(*broken(kind), drop=0.3).rank(QUESTIONS, LISTS)
 
 
 RANKERS = {}
@@ -236,4 +236,4 @@ def test_a_loaded_ranker_ranks_in_forked_processes_and_a_long_text_is_said_once(
     assert positions == [best("loaded")] * 2
     for _ in range(2):
         RANKERS["loaded"].rank(QUESTIONS[0], [*LISTS[0], "the red " * 40])
-    assert capsys.readouterr().err.count("1 of 5 pairs have 24 tokens or more") == 1
+    assert capsys.readouterr().err.count("1 of 5 pairs are longer than 24 tokens") == 1

@@ -1,4 +1,4 @@
-"""What a command's MODEL means: what is on disk first, then a lexical ranker, a run of a study, a model of the hub."""
+"""What a command's MODEL means: what is on disk first, then a run of a study, then what `Ranker.load` knows by name."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from as2lib.data.pretrained import folder_of
 from as2lib.data.sets import note
 from as2lib.models import DEFAULT_ENCODER, NOTHING
 from as2lib.paths import expanded
-from as2lib.ranker import Ranker, is_lexical
+from as2lib.ranker import Ranker, only_orders
 
 if TYPE_CHECKING:
     from as2lib.study import Study
@@ -33,7 +33,7 @@ def model_of(name: str, load_study: LoadStudy) -> str | Path:
     folder = expanded(name)
     if os.path.isdir(folder):  # of no name too long for a file either
         return folder
-    if is_lexical(name) or name not in (study := load_study()).plan:
+    if only_orders(name) or name not in (study := load_study()).plan:
         return name
     if study.plan[name].kind == "fit":
         require_made(study, name, model=True)

@@ -3,12 +3,11 @@
 import csv
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
 
 from as2lib.paths import expanded, whole_file
-
-if TYPE_CHECKING:
-    import pandas
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
@@ -24,7 +23,7 @@ def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *othe
     expanded(path).parent.mkdir(parents=True, exist_ok=True)
 
 
-def write_table(table: "pandas.DataFrame", path: str | Path | None, **options: Any) -> None:
+def write_table(table: pandas.DataFrame, path: str | Path | None, **options: Any) -> None:
     """A table as CSV, TSV, JSONL or Parquet, by the end of its name; None: as CSV on standard output.
 
     options: of `pandas.DataFrame.to_csv`.
@@ -43,3 +42,14 @@ def write_table(table: "pandas.DataFrame", path: str | Path | None, **options: A
         else:
             table.to_csv(temporary, **{"sep": "," if suffix == ".csv" else "\t", **options})
     print(f"wrote {path}", file=sys.stderr)
+
+
+def print_rows(rows: list[dict[str, Any]], line: str, as_json: bool = False) -> None:
+    """A table of named numbers, and a line that says how they were counted; or the rows alone, as JSON."""
+    table = pandas.DataFrame(rows)
+    if as_json:
+        print(table.to_json(orient="records", double_precision=4), flush=True)
+        return
+    if "p" in table:
+        table["p"] = table["p"].map("{:.2g}".format, na_action="ignore")
+    print(f"{table.to_string(index=False, float_format='{:.2f}'.format, na_rep='')}\n{line}", flush=True)

@@ -1,16 +1,20 @@
 """`as2 rank` and `as2 score`: candidates with their scores, best first or as they stand, and what they are worth."""
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from datasets import Dataset
 from tqdm.auto import tqdm
 
 from as2lib.commands import trec
-from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
+from as2lib.commands.output import TABLE_SUFFIXES, print_rows, require_place, write_table
 from as2lib.data import load_pairs, load_unlabelled, sets
 from as2lib.data.columns import NoLabels
+from as2lib.data.sets import note
 from as2lib.data.tables import questions_of
 from as2lib.metrics import ranking
 from as2lib.paths import expanded
@@ -18,6 +22,38 @@ from as2lib.ranker import Ranker
 from as2lib.study.store import StoredRun
 
 PAIRS_AT_ONCE = 16_384  # whose texts are held together: whole questions
+
+
+def rank(
+    question: str,
+    candidates: Sequence[str] | None,
+    load: Callable[[], Ranker],
+    out: str | None,
+    top: int | None,
+    tag: str,
+    batch_size: int | None = None,
+) -> None:
+    """Rank every question of a file to a table or a TREC run, or to standard output as CSV; or print one's candidates.
+
+    load: gives the ranker, once the pairs are known to be good.  candidates: default: the lines of standard input.
+    """
+    path = expanded(question)
+    if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
+        if candidates:
+            raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
+        rank_file(question, load, out, top, tag, batch_size)
+        return
+    if out or question == "-":
+        raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
+    if not candidates and sys.stdin.isatty():
+        note(f"no file is named {question!r:.60}: a question; its candidates, a line each:")
+    if not candidates:  # a byte-order mark before the first line is none of its text
+        lines = sys.stdin.read().removeprefix("\ufeff").split("\n")
+        candidates = [line.strip() for line in lines if line.strip()]
+    if not candidates:
+        raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
+    for place, ranked in enumerate(load().rank(question, candidates, top, batch_size=batch_size), start=1):
+        print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
 
 
 def rank_file(
@@ -28,10 +64,6 @@ def rank_file(
     tag: str,
     batch_size: int | None = None,
 ) -> None:
-    """Rank every question of a file to a table or a TREC run, or to standard output as CSV.
-
-    load: gives the ranker, once the pairs are known to be good.
-    """
     require_place(out, (*TABLE_SUFFIXES, *trec.RUN_SUFFIXES), source)
     pairs = load_unlabelled(Path(source))
     ranker = load()
@@ -55,6 +87,7 @@ def score(
     questions: str,
     measures: Sequence[str],
     batch_size: int | None = None,
+    as_json: bool = False,
 ) -> None:
     """Score pairs, write the files that are named, print metrics where there are labels, else the scores themselves.
 
@@ -81,7 +114,7 @@ def score(
     if out:
         write_table(table, out)
     if "label" in table:
-        print_metrics(title, table, questions, measures)
+        print_rows([metrics_row(title, table, questions, measures)], counted_by(questions), as_json)
     elif not (out or run_file):
         write_table(table, None)
 
@@ -120,12 +153,14 @@ def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -
     return table.dropna(axis="columns", how="all")
 
 
-def print_metrics(
-    name: str, table: pd.DataFrame, questions: str, measures: Sequence[str] = ranking.MEASURES
-) -> dict[str, float]:
-    """Print a line, the mean of each measure over the questions that a policy keeps, and return these."""
+def metrics_row(
+    name: str, table: pd.DataFrame, questions: str = "answered", measures: Sequence[str] = ranking.MEASURES
+) -> dict[str, Any]:
+    """The mean of each measure over the questions that a policy keeps, in percent, and how many these are."""
     means = ranking.summary(table["question_id"], table["label"], trec.ranked_by(table), questions, measures)
     count = means.pop("questions")
-    line = "   ".join(f"{measure} {ranking.scale(measure) * mean:.2f}" for measure, mean in means.items())
-    print(f"{name}   {line}   ({count} questions, policy {questions}, ties against the system)", flush=True)
-    return means
+    return {"run": name, **{name: ranking.scale(name) * mean for name, mean in means.items()}, "questions": count}
+
+
+def counted_by(questions: str) -> str:
+    return f"policy {questions}, ties against the system"

@@ -16,7 +16,8 @@ from as2lib.fit import objectives
 from as2lib.locks import lock
 from as2lib.models import LEARNING_RATES, NOTHING
 from as2lib.paths import expanded, require_new, whole_folder, work_folder
-from as2lib.ranker import Ranker, is_lexical
+from as2lib.precision import computing_on
+from as2lib.ranker import Ranker, only_orders
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -54,7 +55,7 @@ def train(
     require_new(out)
     check_source(source)
     encoder_name = starting_encoder(model)
-    for name in filter(is_lexical, teachers):
+    for name in filter(only_orders, teachers):
         raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     taught = len(teachers) + len(teacher_scores)
     loss = loss or objectives.usual(taught)
@@ -86,7 +87,7 @@ def train(
             facts = {
                 "trained on": f"{Path(source).name}, {len(pairs['train']):,} pairs",
                 "loss": loss,
-                "dev MAP": f"{100 * dev_map:.2f} (answered questions, ties against the system, in float32)",
+                "dev MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
                 "parameters": f"{result.facts['parameters']:,}",
                 "tokens of a pair": encoder.max_length,
                 "steps": f"{result.facts['best_step'] or 'all'} of {result.facts['steps']} (best on dev)",
@@ -164,7 +165,8 @@ def fit_model(
     folder.mkdir(parents=True, exist_ok=True)
     rate, seed = settings["learning_rate"], settings["seed"]
     length = f"{settings['steps']} steps" if "steps" in settings else f"{settings.get('epochs', 3)} epochs"
-    print(f"training: loss {loss}, {length}, {settings['precision']}, learning rate {rate:g}, seed {seed}", flush=True)
+    where = f"{settings['precision']} on {computing_on()}"
+    print(f"training: loss {loss}, {length}, {where}, learning rate {rate:g}, seed {seed}", flush=True)
     result = fit.train(
         pairs["train"],
         module,
@@ -185,13 +187,15 @@ def fit_model(
 def print_results(
     folder: Path, splits: "dict[str, Dataset]", teachers: Sequence[str] = (), scores: "Sequence[TeacherScores]" = ()
 ) -> float:
-    """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP."""
-    from as2lib.commands.scoring import print_metrics, score_pairs
+    """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP, in percent."""
+    from as2lib.commands.output import print_rows
+    from as2lib.commands.scoring import counted_by, metrics_row, score_pairs
 
-    rankers = {"word overlap": "lexical/word_overlap"} if find_spec("spacy") else {}  # of the extra [study]
+    rankers = {"word overlap": "word_overlap"} if find_spec("spacy") else {}  # of the extra [study]
     rankers |= {f"teacher {Path(teacher).name}": teacher for teacher in teachers}
     rankers["this model"] = folder
     maps: dict[str, dict[str, float]] = {"dev": {}, "test": {}}
+    rows = []
     for split, split_maps in maps.items():
         pairs = splits[split]
         tables = {name: score_pairs(Ranker.load(source), pairs) for name, source in rankers.items()}
@@ -199,7 +203,9 @@ def print_results(
             if teacher.has(pairs):
                 tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
         for name, table in tables.items():
-            split_maps[name] = print_metrics(f"{split}: {name}", table, "answered")["MAP"]
+            rows.append(metrics_row(f"{split}: {name}", table))
+            split_maps[name] = rows[-1]["MAP"]
+    print_rows(rows, counted_by("answered"))
     for name, dev_map in maps["dev"].items():
         if name.startswith("teacher ") and dev_map < maps["dev"].get("word overlap", 0):
             sets.note(f"{name} ranks dev below word overlap: are its scores log odds, the higher the better?")

@@ -3,13 +3,14 @@
 import csv
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from glob import glob
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pandas as pd
 
-from as2lib.commands.output import TABLE_SUFFIXES, require_place, write_table
+from as2lib.commands.output import TABLE_SUFFIXES, print_rows, require_place, write_table
 from as2lib.data.sets import note
 from as2lib.metrics import ranking, significance
 
@@ -58,7 +59,7 @@ def field(name: object) -> str:
     return re.sub(r"\s", "%20", str(name))
 
 
-# ---------------------------------------------------------------- runs, in pairs
+# ---------------------------------------------------------------- runs, compared
 
 
 def compare(
@@ -68,16 +69,19 @@ def compare(
     measures: Sequence[str],
     out: str | None = None,
     baseline: str | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Print a row for each measure and two runs: the means, their difference with its interval, and Holm's p.
+    """Print a row for each run: the mean of each measure; of the first one the difference from the baseline's.
 
-    Of several runs every pair is compared, or each with the baseline.
+    runs: files; a pattern such as "a-*.run" stands for the seeds of one system, of which each question's mean counts.
+    baseline: one of them; default: the first.  The p values are Holm's over the other runs.
     Judged questions that a run lacks count as 0, as do correct candidates that it leaves out; a candidate without a
     judgement is incorrect.  out: a table of every question's values in each run.
     """
     if len(runs) < 2:
         raise ValueError(f"expected two runs or more, and judgements; got {', '.join((*runs, judgements))}")
-    if baseline is not None and baseline not in runs:
+    baseline = baseline or runs[0]
+    if baseline not in runs:
         raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
     require_place(out, TABLE_SUFFIXES, *runs, judgements)
     ranking.require_measures(measures)
@@ -87,24 +91,34 @@ def compare(
     if len(names) < 2:
         got = f"got {len(names)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    tables = [values_of_run(run, judged, names, measures) for run in runs]
-    places = range(len(runs))
-    pairs = [(i, runs.index(baseline)) for i in places if runs[i] != baseline] if baseline else combinations(places, 2)
-    pairs, rows = list(pairs), []
-    for name in measures:
-        tests = [significance.compare(tables[i][name], tables[j][name]) for i, j in pairs]
-        for (i, j), test, p in zip(pairs, tests, significance.holm([test.p for test in tests]), strict=True):
-            numbers = [test.mean_a, test.mean_b, test.difference, test.low, test.high]
-            a, b, difference, low, high = (f"{ranking.scale(name) * number:.2f}" for number in numbers)
-            row = {"measure": ranking.MEANS.get(name, name), "a": Path(runs[i]).name, "b": Path(runs[j]).name}
-            row |= {"mean a": a, "mean b": b, "a − b": difference, "95 % low": low, "high": high, "p": f"{p:.2g}"}
-            rows.append(row | {"better": test.wins, "worse": test.losses, "equal": test.ties})
-    print(pd.DataFrame(rows).to_string(index=False))
-    print(f"p: permutation test, Holm's over {len(pairs)} pairs of runs; ties against the system")
-    print(f"{len(names)} questions, policy {questions}; a difference above 0 speaks for a")
+    tables = [values_of_system(run, judged, names, measures) for run in runs]
+    others = [place for place, run in enumerate(runs) if run != baseline]
+    first, base = measures[0], tables[runs.index(baseline)]
+    tests = {place: significance.compare(tables[place][first], base[first]) for place in others}
+    p_values = dict(zip(tests, significance.holm([test.p for test in tests.values()]), strict=True))
+    rows: list[dict[str, Any]] = []
+    for place, (run, table) in enumerate(zip(runs, tables, strict=True)):
+        row: dict[str, Any] = {"run": Path(run).name}
+        row |= {ranking.MEANS.get(name, name): ranking.scale(name) * table[name].mean() for name in measures}
+        if place in tests:
+            test = tests[place]
+            difference, low, high = (ranking.scale(first) * x for x in (test.difference, test.low, test.high))
+            row |= {"difference": difference, "95 % low": low, "high": high, "p": p_values[place]}
+            row["verdict"] = "not told from chance" if row["p"] >= 0.05 else "better" if difference > 0 else "worse"
+        rows.append(row)
+    measure = ranking.MEANS.get(first, first)
+    line = f"difference: {measure} minus that of {Path(baseline).name}; p: permutation test, Holm's over {len(tests)}\n"
+    print_rows(rows, f"{line}{len(names)} questions, policy {questions}, ties against the system", as_json)
     if out:
-        parts = [table.add_prefix(f"run{place} ") for place, table in enumerate(tables, start=1)]
+        parts = [table.add_prefix(f"{Path(run).name} ") for run, table in zip(runs, tables, strict=True)]
         write_table(pd.concat(parts, axis=1).reset_index(), out)
+
+
+def values_of_system(pattern: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:
+    """The values of a run; of several that a pattern stands for, the mean of each question."""
+    paths = sorted(glob(pattern)) or [pattern]  # the name itself is what is missing then
+    tables = [values_of_run(path, judged, names, measures) for path in paths]
+    return sum(tables[1:], tables[0]) / len(tables)
 
 
 def values_of_run(path: str, judged: pd.DataFrame, names: pd.Index, measures: Sequence[str]) -> pd.DataFrame:

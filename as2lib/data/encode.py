@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a second of imports, which ranking does without
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
+NO_LENGTH = 1 << 20  # tokens from which a tokenizer's length stands for none
 SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
@@ -64,6 +65,7 @@ class PairEncoder:
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
         self.pad_id: int = tokenizer.pad_token_id
+        self._says_cuts = True  # until pairs are cut
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads."""
@@ -83,9 +85,13 @@ class PairEncoder:
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """An item a pair: `input_ids`, `length` and, where the tokenizer has them, `token_type_ids`.
 
-        ids: as `WordEncoder` takes them.
+        The first time that pairs are cut a line says how many.  ids: as `WordEncoder` takes them.
         """
-        columns = self._columns(list(questions), list(candidates))
+        encoded = _encoded(self._backend, list(questions), list(candidates))
+        if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
+            note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
+            self._says_cuts = False
+        columns = self._columns(encoded)
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
@@ -108,8 +114,7 @@ class PairEncoder:
                 batch[name][mask] = np.concatenate([item[name] for item in items])
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def _columns(self, questions: list[str], answers: list[str]) -> dict[str, list[Any]]:
-        encoded = _encoded(self._backend, questions, answers)
+    def _columns(self, encoded: list[Any]) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
         if self.has_token_types:
             columns["token_type_ids"] = [pair.type_ids for pair in encoded]
@@ -142,8 +147,8 @@ def paired(model: Any, encoder: Any) -> Any:
 def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder | WordEncoder:
     """What encodes the pairs of a model, by its folder or hub name: words where it has their vocabulary, else tokens.
 
-    max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, 512
-    tokens at most. Where the model has fewer positions, they are the limit, and a line says so.
+    max_length: tokens of question and candidate together (or words of a text); default: what it was saved with, or as
+    many as the model has positions for. Where the model has fewer positions, they are the limit, and a line says so.
     Raises ValueError that names what is missing, or does not fit the model, and for fewer than 5 tokens.
     """
     if max_length is not None and not (isinstance(max_length, Integral) and max_length >= SHORTEST):
@@ -158,7 +163,8 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
         return encoder
     tokenizer = open_tokenizer(name)
     backbone = config.get("backbone") or config
-    length, limit = max_length or min(tokenizer.model_max_length, TOKENS), positions(backbone)
+    own, limit = tokenizer.model_max_length, positions(backbone)
+    length = max_length or (own if own < NO_LENGTH else limit or TOKENS)
     if limit is not None and length > limit:
         note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
         length = limit

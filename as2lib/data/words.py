@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
 
 _VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
-WORDS_HELD = 1 << 17  # words that spaCy keeps the text of, before it starts anew
+WORDS_HELD = 1 << 14  # words that spaCy keeps the text of, before it starts anew
 # Characters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters.
 _HAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN += "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"

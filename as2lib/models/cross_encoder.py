@@ -128,8 +128,11 @@ class BackboneConfig(PretrainedConfig):
 
 def configuration(name: str | Path, classes: int | None = CLASSES) -> PretrainedConfig:
     """The configuration of a hub name or a folder, with the labels that its file names, or so many classes."""
-    config = open_pretrained(AutoConfig, name)
     fields = read_config(folder_of(name))
+    if not fields:
+        expected = "a model with its config.json; a module of your own: Ranker.load(folder, model=Class)"
+        raise ValueError(f"{name}: expected {expected}, as2 … --model package:Class; got none")
+    config = open_pretrained(AutoConfig, name)
     if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
         config.id2label = {int(number): label for label, number in fields["label2id"].items()}
         config.label2id = dict(fields["label2id"])

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from as2lib import hub
+from as2lib.models import COUNTING
 from as2lib.papers.row import as_it_is
 from as2lib.paths import file_at, model_origin
 from as2lib.study import Study
@@ -19,8 +20,8 @@ def systems(study: Study) -> list[Row]:
     store, rows = Store(study, {}), []
     for label, source in study.rankers.items():
         run = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}"
-        if source == "bm25":
-            ranker = as_it_is(study, "lexical", scorer="bm25")
+        if source in COUNTING:
+            ranker = as_it_is(study, "lexical", scorer=source)
         else:
             ranker = as_it_is(study, "ranker", source=source, max_length=study.data.max_length)
         row = Row(run, label, GROUP, **ranker, seeds=(0,))

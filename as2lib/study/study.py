@@ -149,10 +149,10 @@ class Study(params.Params):
         return publish(self, names)
 
     def model(self, name: str) -> "str | Path":
-        """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or lexical/…."""
+        """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or a name."""
         planned = self.store.planned(name)
         if planned.kind == "lexical":
-            return f"lexical/{planned.spec['scorer']}"
+            return planned.spec["scorer"]
         if planned.kind != "fit":
             raise ValueError(f"{name}: expected a run with a model, got one that is made of other runs' scores")
         return self.run(name, model=True).model_folder
