@@ -61,7 +61,7 @@ def test_a_system_of_ones_own_is_planned_fitted_and_scored(folder, capsys):
         assert "`as2 fit my own/mine/seed-0` trains " in capsys.readouterr().err
     assert main(["fit", "my", "own/mine/seed-0"]) == 0
     assert main(["score", "own/mine/seed-0", "--study", "my"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].endswith(" 6")
+    assert capsys.readouterr().out.splitlines()[-2].endswith(" 6")
     assert main(["rank", "own/mine/seed-0", "where is the red ?", "the red is here", "it is", "--study", "my"]) == 0
 
 

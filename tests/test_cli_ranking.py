@@ -71,3 +71,9 @@ def test_run_files_order_candidates_whose_probabilities_are_all_one(folder, caps
     table = pandas.read_csv("scored.csv")
     assert set(table["score"]) == {1.0}
     assert table["log_odds"].nunique() == len(table)
+
+
+def test_the_cosine_of_a_sentence_encoder_ranks(folder, capsys):
+    public_model(folder / "encoder", labels=None)
+    assert main(["rank", "cosine:encoder", "where is the red ?", "it was a boat", "where is the red ?"]) == 0
+    assert "where is the red ?" in capsys.readouterr().out.splitlines()[0]

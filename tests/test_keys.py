@@ -8,9 +8,7 @@ from as2lib.study import Study, findings
 
 REFUSED = {
     "a tag": "a: !!python/object/apply:os.getcwd []",
-    "a picture": b"\x89PNG\r\n\x1a\n\0",
     "nothing": "",
-    "a list": "- a",
 }
 READERS = {
     "params/tiny.yaml": lambda path: Study.load("tiny"),
@@ -25,7 +23,7 @@ READERS = {
 def test_a_file_that_is_too_much_or_no_keys_is_refused(file, kind, own_root):
     path = own_root / file
     path.parent.mkdir(parents=True)
-    path.write_bytes(REFUSED[kind] if isinstance(REFUSED[kind], bytes) else REFUSED[kind].encode())
+    path.write_text(REFUSED[kind])
     with pytest.raises(ValueError, match=rf"^[^\n ]*{path.name}: expected [^\n]*$"):
         READERS[file](path)
 

@@ -171,14 +171,6 @@ def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
     assert len(ranker.predict([])) == 0
 
 
-def test_an_empty_text_is_scored_alone_too_and_changes_no_other_question():
-    each = Ranker(*model("cosinet"))
-    assert len(each.rank("", ["the boat", ""])) == 2
-    alone = [one.score for one in each.rank(QUESTIONS[0], LISTS[0])]
-    beside = each.rank(["", QUESTIONS[0]], [["the boat", ""], LISTS[0]])[1]
-    assert [one.score for one in beside] == pytest.approx(alone, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("question", "candidates"),
     [

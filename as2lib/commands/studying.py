@@ -126,6 +126,8 @@ def make_pages(study: Study, beside: bool) -> bool:
     beside: only those that others may be made beside; else also those that measure time, and the first one, which reads
     the others.
     """
+    from as2lib.report.check import write_manifest
+
     contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
     first, *others = catalogue.notebooks(study)
     chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
@@ -142,6 +144,8 @@ def make_pages(study: Study, beside: bool) -> bool:
                 failed += 1
                 reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
                 print(f"failed: {name}: {reason}   ({error_file(study, name)})", flush=True)
+    if not (beside or failed):
+        write_manifest(study)
     return not failed
 
 
@@ -178,14 +182,12 @@ def check(study: Study) -> list[str]:
     """Hold a study against what is expected of it; returns a line for each number or finding that moved, each file that
     is not as it was made.
     """
-    from as2lib.report.check import moved, write_manifest
+    from as2lib.report.check import moved
     from as2lib.study import findings
 
     edited = pages.edited(study)
     lines = [f"edited: {file}: not as it was made; `as2 study {study.name}` makes it anew" for file in edited]
     lines += [f"moved: {line}" for line in moved(study)] + findings.broken(study)
-    if not edited:
-        write_manifest(study)
     if not lines and (find_root() / "notebooks").is_dir():
         pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
     return lines

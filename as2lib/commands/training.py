@@ -80,7 +80,9 @@ def train(
                 raise ValueError(f"--teacher {error}") from None
         scores = [TeacherScores.read(path) for path in teacher_scores]
         sources = [*teachers, *(teacher.of(pairs["train"]) for teacher in scores)]
-        result, fit_folder = fit_model(start, encoder, pairs, out, loss=loss, teachers=sources, **settings)
+        asked = [encoder_name, loss, teachers, teacher_scores, encoder.max_length, settings, str(out.resolve())]
+        fit_folder = work_folder() / "trained" / f"{sha256(repr(asked).encode()).hexdigest()[:24]}.partial"
+        result = fit_model(start, encoder, pairs, fit_folder, loss=loss, teachers=sources, **settings)
         with whole_folder(out) as folder:
             result.save(folder)
             dev_map = print_results(folder, pairs, teachers, scores)
@@ -138,30 +140,11 @@ def encoder_of(name: str, train: "Dataset", max_length: int | None) -> "tuple[Pa
 
 
 def fit_model(
-    start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", out: Path, loss: str, **settings: Any
-) -> "tuple[Fit, Path]":
-    """The fit, and its folder under `work/trained/`, from which a killed one goes on where it was."""
+    start: Any, encoder: "PairEncoder", pairs: "dict[str, Dataset]", folder: Path, loss: str, **settings: Any
+) -> "Fit":
+    """The fit, from a model's start; a killed one goes on in its folder."""
     from as2lib import fit
-    from as2lib.data.pairs import fingerprint
-    from as2lib.data.pretrained import content
-    from as2lib.fit import checkpoint
-    from as2lib.fit.start import module_of
 
-    heads = len(settings["teachers"]) if objectives.named(loss).heads else None
-    module = module_of(start, heads, settings["seed"])
-    identity = [  # by content: what changed under its name is another fit
-        checkpoint.source_of(loss),
-        checkpoint.start_of(module),
-        encoder.fingerprint(pairs["train"]),
-        fingerprint(pairs["dev"]),
-        [
-            content(teacher) if isinstance(teacher, str) else sha256(teacher).hexdigest()
-            for teacher in settings["teachers"]
-        ],
-        {name: value for name, value in settings.items() if name != "teachers"},
-        str(out.resolve()),
-    ]
-    folder = work_folder() / "trained" / f"{sha256(repr(identity).encode()).hexdigest()[:24]}.partial"
     folder.mkdir(parents=True, exist_ok=True)
     rate, seed = settings["learning_rate"], settings["seed"]
     length = f"{settings['steps']} steps" if "steps" in settings else f"{settings.get('epochs', 3)} epochs"
@@ -169,7 +152,7 @@ def fit_model(
     print(f"training: loss {loss}, {length}, {where}, learning rate {rate:g}, seed {seed}", flush=True)
     result = fit.train(
         pairs["train"],
-        module,
+        start,
         loss,
         dev=pairs["dev"],
         encoder=encoder,
@@ -181,7 +164,7 @@ def fit_model(
     result.checkpoint = None  # it goes with its folder
     if best_step := result.facts["best_step"]:
         print(f"kept: the weights of step {best_step}, the best on dev", flush=True)
-    return result, folder
+    return result
 
 
 def print_results(

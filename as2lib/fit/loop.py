@@ -45,6 +45,7 @@ from as2lib.paths import expanded, let_read
 from as2lib.precision import computing_on
 from as2lib.score import autocast, log_odds, score
 
+LINE_SECONDS = 30.0  # between lines that say how far a fit is, where no bar does
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
 # Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
@@ -115,7 +116,7 @@ def train(
     device: str | torch.device | None = None,
     folder: str | Path | None = None,
     callbacks: Sequence[Callable[[Entry, nn.Module], bool | None]] = (),
-    progress: bool | None = None,
+    progress: bool | str | None = None,
     allow_shared_questions: bool = False,
 ) -> Fit:
     """Fit a model to pairs: Adam, a learning rate that rises and falls linearly, the weights of the best dev MAP.
@@ -145,8 +146,8 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one; it loses a minute at most.  `Fit.save` removes the checkpoint.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether a line says where it begins and, on a terminal or in a notebook, a bar how far it is; default:
-        where there is one of these.
+    progress: whether it is said where the fit begins and how far it is: by a bar on a terminal or in a notebook, else
+        by a line each half minute, which begins with the text that is given; default: where a bar may be seen.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
@@ -165,7 +166,7 @@ def train(
     model = models.DEFAULT_ENCODER if model is None else model
     learning_rate = learning_rate or models.LEARNING_RATES[model == models.NOTHING]
     progress = is_watched() if progress is None else progress
-    bars = progress and is_watched()
+    bars = bool(progress) and is_watched()
     if not isinstance(teachers, list | tuple):
         raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
     pairs, dev = _pairs(pairs, teachers), _that_tells(dev)
@@ -218,11 +219,11 @@ def train(
             }
             state = checkpoint.resume(path, identity, model, optimizer)
 
-        saved = time.perf_counter()
+        saved = spoken = time.perf_counter()
         started = saved - state.seconds
         upcoming = batches.since(state.step)
         model.train()
-        if progress:
+        if progress and (state.step or progress is True):
             line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
             print(line, file=sys.stderr, flush=True)
         pace = tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not bars, leave=None)
@@ -263,6 +264,10 @@ def train(
                     checkpoint.write(path, identity, model, optimizer, state)
                     saved = time.perf_counter()
                 pace.update()
+                if progress and not bars and time.perf_counter() - spoken >= LINE_SECONDS:
+                    fit = progress if isinstance(progress, str) else "training"
+                    print(f"{fit}: step {state.step} of {steps}", file=sys.stderr, flush=True)
+                    spoken = time.perf_counter()
 
         last = None
         if state.best is not None and state.best_step != state.step:

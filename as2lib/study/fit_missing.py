@@ -28,6 +28,8 @@ def fit_missing(
     began = time.time()
     needed = [store.plan[name] for name in store.needed(names, model)]
     left, failed = {run.name: run for run in needed}, []
+    if not needed:
+        say("nothing to make: what is asked for is here, or its scores are published")
     take_gpu()
     while left:
         for name, run in left.items():
@@ -42,7 +44,7 @@ def fit_missing(
                 failed.append(name)
                 break
             try:
-                stored = store.make(run, wait=False)
+                stored = store.make(run, wait=False, progress=name)
             except Timeout:
                 continue  # another worker is at it
             except Exception as problem:

@@ -260,7 +260,7 @@ class Store:
                     weights_for[parent.name] = weights_for.get(parent.name, False) or of_parents
         return dict(reversed(needed.items()))
 
-    def make(self, run: Run | str, wait: bool = True, progress: bool = False) -> StoredRun | None:
+    def make(self, run: Run | str, wait: bool = True, progress: bool | str = False) -> StoredRun | None:
         """Make a run whose parents are here, a fit with its weights; None where another process made it meanwhile.
 
         wait: for the process that is at it; else filelock's Timeout.  What fails leaves its traceback in `ERROR_FILE`.
@@ -268,7 +268,7 @@ class Store:
         run = self.planned(run)
         folder, unfinished = self.folder(run), self.partial(run)
         with lock(folder.name, run.name) if wait else file_lock(folder.name).acquire(blocking=False):
-            if self.find(run, model=run.kind == "fit"):
+            if self.find(run, model=run.kind != "ensemble"):
                 return None
             with noting(unfinished / ERROR_FILE):
                 write_json(unfinished / "spec.json", {"name": run.name, **self.ingredients(run)})

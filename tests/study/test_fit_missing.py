@@ -43,7 +43,7 @@ def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkp
     assert not list((root / "work" / "runs").glob("*.partial"))
 
 
-def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits):
+def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits, capsys):
     make_all(study.store, list(study.plan))
     made = sorted(fits)
     study.publish()
@@ -51,7 +51,9 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
     fits.clear()
     assert main(["fit", "tiny"]) == 0
     assert fits == []
+    assert "nothing to make" in capsys.readouterr().out
     assert main(["fit", "tiny", "--weights"]) == 0
+    assert "lexical/word_overlap" in capsys.readouterr().out
     assert sorted(fits) == made
 
 
