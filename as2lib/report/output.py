@@ -35,7 +35,7 @@ PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 class Report:
     """The output side of one notebook: `begin(study, "03_distillation")`.
 
-    Tables are saved as `tables/NN_table_<k>.csv`, figures as `figures/NN_figure_<k>.png` and `.svg`,
+    Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
     times differ from run to run, all else must not.
     """
@@ -71,7 +71,7 @@ class Report:
         empty: str = "",
         beside: str = "",
     ) -> Styler | HTML | None:
-        """Save a table, as csv, or a figure, and return what Jupyter displays; nothing of no figure.
+        """Save a table (numbers as csv, what is shown as LaTeX) or a figure; return what Jupyter displays.
 
         number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
         columns: those on the page, in order, else `tables.usual_columns`; the csv has all.
@@ -106,6 +106,8 @@ class Report:
         if keep and number:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
+            latex = tables.as_latex(cells, caption, name)
+            file.with_suffix(".tex").write_text(latex, encoding="utf-8")
             parts.append(self._link(file))
         return tables.styled(cells, " ".join(parts), name, folded)
 

@@ -34,6 +34,7 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     html = styler._repr_html_()
     assert "The &lt;systems&gt;." in html
     assert "75.0" in html
+    assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
     saved = pandas.read_csv(files / "tables" / "03_table_1.csv", index_col="run")
     pandas.testing.assert_frame_equal(saved, systems(P=[1.5, 2.5]))
 
@@ -116,7 +117,7 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_f
     assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
     assert numbers["questions"] == 3
     assert (files / "metrics" / "03.timing.json").exists()
-    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv"}
+    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
 
 
 def test_texts_of_a_stranger_are_shown_and_not_read_as_html(report):
