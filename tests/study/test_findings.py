@@ -54,7 +54,7 @@ FINDINGS = """
 names:
   mhs: mhs/3h1
   base: base/electra
-03_distillation:
+00_own:
   - say: >-
       MHS gains {d["mhs − base"].difference:+.1f}
       points.
@@ -68,35 +68,35 @@ def write(root, text: str, numbers=None) -> None:
     (root / "params" / "findings").mkdir(exist_ok=True)
     (root / "params" / "findings" / "tiny.yaml").write_text(text)
     if numbers:
-        metrics = root / "reports" / "tiny" / "metrics" / "03.json"
+        metrics = root / "reports" / "tiny" / "metrics" / "00.json"
         metrics.parent.mkdir(parents=True)
         metrics.write_text(json.dumps(numbers))
 
 
 def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_none_is_named_by_its_place(root):
     study = Study.load("tiny")
-    assert findings.of_notebook(study, "03_distillation") == []
+    assert findings.of_notebook(study, "00_own") == []
     write(root, FINDINGS)
     with pytest.raises(FileNotFoundError):
-        findings.of_notebook(study, "03_distillation")
+        findings.of_notebook(study, "00_own")
     assert findings.broken(study) == []
     write(root, FINDINGS, NUMBERS)
-    first, second = findings.of_notebook(study, "03_distillation")
+    first, second = findings.of_notebook(study, "00_own")
     assert (first.text, first.holds) == ("MHS gains +0.3 points.", True)
     assert (second.text, second.holds) == ("It has 75.1.", False)
-    assert findings.broken(study) == ["03_distillation: no longer follows from the numbers: It has 75.1."]
-    write(root, FINDINGS.replace("03_distillation", "03_distilation"))
-    assert findings.broken(study) == ["03_distilation: findings of no page"]
+    assert findings.broken(study) == ["00_own: no longer follows from the numbers: It has 75.1."]
+    write(root, FINDINGS.replace("00_own", "00_oven"))
+    assert findings.broken(study) == ["00_oven: findings of no page"]
     for item in ("- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"):
-        write(root, f"03_distillation:\n  {item}\n")
-        with pytest.raises(ValueError, match=r"tiny.yaml: 03_distillation, finding 1: "):
-            findings.of_notebook(study, "03_distillation")
+        write(root, f"00_own:\n  {item}\n")
+        with pytest.raises(ValueError, match=r"tiny.yaml: 00_own, finding 1: "):
+            findings.of_notebook(study, "00_own")
 
 
 def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
     study = Study.load("tiny")
     item = """
-    03_distillation:
+    00_own:
       - say: >-
           It shares {d["texts: in train: test"].questions:.0f} questions.
         holds: >-
@@ -104,10 +104,10 @@ def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
       - {say: All is well., holds: 1 < 2}
     """
     write(root, item, {"mhs/3h1": {"MAP": 75.1}})
-    assert [finding.text for finding in findings.of_notebook(study, "03_distillation")] == ["All is well."]
-    numbers = root / "reports" / "tiny" / "metrics" / "03.json"
+    assert [finding.text for finding in findings.of_notebook(study, "00_own")] == ["All is well."]
+    numbers = root / "reports" / "tiny" / "metrics" / "00.json"
     numbers.write_text(json.dumps({"texts: in train: test": {"questions": 2}}))
-    first, _ = findings.of_notebook(study, "03_distillation")
+    first, _ = findings.of_notebook(study, "00_own")
     assert (first.text, first.holds) == ("It shares 2 questions.", False)
 
 
