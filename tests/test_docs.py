@@ -59,8 +59,8 @@ def test_what_a_page_shows_runs(page, place):
         elif language == "bash":
             for line in text.splitlines():
                 assert run(line) == 0, line
-        elif language == "yaml" and text.startswith("own:"):
-            shorten(place / "params" / "mine.yaml", yaml.safe_load(text))
+        elif language == "yaml" and text.startswith("study:\n  own:"):
+            shorten(place / "params" / "mine.yaml", yaml.safe_load(text)["study"])
 
 
 def run(line: str) -> int:
@@ -72,8 +72,9 @@ def run(line: str) -> int:
 
 def shorten(path: Path, section: dict) -> None:
     """A study's file with a section, and fits of two steps."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) | section
-    for fit in content["fit"].values():
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content["study"] |= section
+    for fit in content["study"]["fit"].values():
         fit |= {"steps": 2, "evaluate_every": 2}
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 

@@ -80,7 +80,7 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
 
 
 NAMED = {  # by kind of name: the keys of a study's file that have it
-    "study": lambda name: {"study": name},
+    "name": lambda name: {"name": name},
     "own": lambda name: {"own": {name: {"loss": "ce"}}},
     "across": lambda name: {"across": [name]},
     "teacher": lambda name: {"teachers": {name: teachers(2)["electra"]}},
@@ -90,10 +90,10 @@ NAMED = {  # by kind of name: the keys of a study's file that have it
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        *(("study", name) for name in ("a;ls", "a/../../b", "-a", "1", "a\n", "..", "<b>", "é" * 80)),
+        *(("name", name) for name in ("a;ls", "a/../../b", "-a", "1", "a\n", "..", "<b>", "é" * 80)),
         *((kind, "../a") for kind in NAMED),
     ],
 )
 def test_a_name_that_a_shell_a_path_or_a_page_would_read_otherwise_is_none(kind, name, tmp_path):
     with pytest.raises(ValueError, match=rf"^the parameters of [^:]*: {kind}[^\n]*$"):
-        Study.of_notebook(tiny_params(tmp_path) | NAMED[kind](name))
+        Study.load(tiny_params(tmp_path) | NAMED[kind](name))

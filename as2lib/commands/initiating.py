@@ -62,7 +62,7 @@ def init(source: str, name: str | None = None, encoder: str | None = None, quick
     values |= {"study": yaml_value(name), "title": yaml_value(f"{name}: pairs of one's own")}
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
-        runs = len(Study.of_notebook(read_yaml(temporary)).plan)  # checked, before it has its name
+        runs = len(Study.load(read_yaml(temporary)["study"]).plan)  # checked, before it has its name
         for split, part in splits.items():
             save_pairs(part, folder / f"{split}.jsonl")
     command = f"make study STUDY={name}" if (root / "Snakefile").exists() else f"as2 fit {name}"
@@ -89,20 +89,20 @@ def values_of(pairs: "Dataset", encoder_name: str, quick: bool) -> dict[str, Any
         config = {key: value for key, value in config.items() if key not in MADE_BY_STUDY}
         config["max_position_embeddings"] = encoder.max_length + 32
         fields = {key: yaml_value(value) for key, value in config.items()}
-        teacher = "config:" + "".join(f"\n      {key}: {value}" for key, value in fields.items())
+        teacher = "config:" + "".join(f"\n        {key}: {value}" for key, value in fields.items())
         fields["num_hidden_layers"] = layers
-        student = "config:" + "".join(f"\n    {key}: {value}" for key, value in fields.items())
+        student = "config:" + "".join(f"\n      {key}: {value}" for key, value in fields.items())
     else:
         place = (
             os.path.relpath(expanded(encoder_name), find_root()) if expanded(encoder_name).is_dir() else encoder_name
         )
         teacher = f"name: {yaml_value(LARGER if larger else place)}"
-        student = f"name: {yaml_value(place)}\n  layers: {layers}"
+        student = f"name: {yaml_value(place)}\n    layers: {layers}"
         depth = cross_encoder.configuration(LARGER).num_hidden_layers if larger else depth
     return {
         "teacher": teacher,
         "student": student,
-        "cosine": f"\n  cosine: cosine:{encoder_name}" if encoder_name == DEFAULT_ENCODER else "",
+        "cosine": f"\n    cosine: cosine:{encoder_name}" if encoder_name == DEFAULT_ENCODER else "",
         "depth": depth,
         "layers": layers,
         "body": layers - 1,

@@ -1,6 +1,7 @@
 """`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,10 +33,10 @@ SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --qu
 
 def loadable(study: Study) -> str:
     """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
-    if study.variant == study.study and params_file(f"{study.study}.yaml").exists():
-        return study.study
-    path = work_folder() / "studies" / study.variant / f"{study.study}.yaml"
-    content = study.model_dump(mode="json", exclude_unset=True)
+    if study.variant == study.name and params_file(f"{study.name}.yaml").exists():
+        return study.name
+    path = work_folder() / "studies" / study.variant / f"{study.name}.yaml"
+    content = {"study": study.model_dump(mode="json", exclude_unset=True)}
     with whole_file(path) as temporary:
         temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return str(path)
@@ -99,7 +100,7 @@ def run_group(command: list[str], folder: Path) -> int:
 def unfinished(study: Study) -> str:
     """What of a study's runs, its pages and its check is not made, on one line; "" where all is there."""
     runs = [name for name in study.store.needed(study.plan) if study.store.find(name) is None]
-    missing = [name for name, content in pages.contents(study).items() if pages.why(study, name, content)]
+    missing = [name for name, stamp in pages.stamps(study).items() if pages.why(study, name, stamp)]
     names = ", ".join([f"{len(runs)} of {len(study.plan)} runs"] * bool(runs) + missing)
     return names and f"study {study.name}: not all is made, left: {names}; `as2 plan {study.name}` lists the runs"
 
@@ -110,9 +111,9 @@ def rehearse(study: Study) -> None:
     systems = Counter(study.plan[name].system for name in needed)
     for system, count in systems.items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
-    contents, count = pages.contents(study), 0
+    stamps, count = pages.stamps(study), 0
     for notebook in catalogue.notebooks(study):
-        reason = pages.why(study, notebook.name, contents[notebook.name])
+        reason = pages.why(study, notebook.name, stamps[notebook.name])
         if not reason and not needed.keys().isdisjoint(pages.runs(study, notebook)):
             reason = "runs that it reads are not made yet"
         count += bool(reason)
@@ -128,14 +129,14 @@ def make_pages(study: Study, beside: bool) -> bool:
     """
     from as2lib.report.check import write_manifest
 
-    contents, measured = pages.contents(study), (study.folder / "runs" / "times").exists()
+    stamps, measured = pages.stamps(study), (study.folder / "runs" / "times").exists()
     first, *others = catalogue.notebooks(study)
     chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
     failed = 0
     for notebook in chosen if beside else [*chosen, first]:
         started, name = time.perf_counter(), notebook.name
         with suppress(Timeout), file_lock(f"page-{study.variant}-{name}").acquire(blocking=False):
-            if not pages.why(study, name, contents[name]):
+            if not pages.why(study, name, stamps[name]):
                 continue
             try:
                 make_page(study, name)
@@ -155,14 +156,14 @@ def error_file(study: Study, name: str) -> Path:
 
 
 def make_page(study: Study, name: str) -> None:
-    """Run a notebook, of this name or this number, and make its page."""
+    """Run a notebook, of this name or this number, and make its page; one that fails leaves the page before it."""
     from as2lib.report.pages import execute, parameter, render, studies_with_pages
 
     names = [notebook.name for notebook in catalogue.notebooks(study)]
     name = next((page for page in names if name in (page, page[:2])), name)
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-    page, error = pages.page_file(study, name), error_file(study, name)
+    error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
         if (overrides := parameter(source, "overrides")) != "{}":
@@ -170,12 +171,20 @@ def make_page(study: Study, name: str) -> None:
                 f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
                 f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
             )
-        content = pages.contents(study)[name]
-        execute(source, executed, {"study": loadable(study), "overrides": {}})
+        stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
+        shutil.rmtree(beside, ignore_errors=True)
+        execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
         title, _, made_of = study.title.partition(":")
         up = "../" if page.parent == study.folder else ""
         render(executed, page, names, title, made_of, studies_with_pages(study.variant, page.stem, up))
-    pages.record(study, name, content)
+    fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
+    for file in pages.outputs(study, name, timing=True):
+        if file != page and file.relative_to(study.folder) not in fresh:  # of an earlier page, which had more of them
+            file.unlink()
+    for place, file in fresh.items():
+        (study.folder / place).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, study.folder / place)
+    pages.record(study, name, stamp)
 
 
 def check(study: Study) -> list[str]:
@@ -189,7 +198,7 @@ def check(study: Study) -> list[str]:
     lines = [f"edited: {file}: not as it was made; `as2 study {study.name}` makes it anew" for file in edited]
     lines += [f"moved: {line}" for line in moved(study)] + findings.broken(study)
     if not lines and (find_root() / "notebooks").is_dir():
-        pages.record(study, pages.CHECK, pages.contents(study)[pages.CHECK])
+        pages.record(study, pages.CHECK, pages.stamps(study)[pages.CHECK])
     return lines
 
 

@@ -30,7 +30,7 @@ def encoder_of(name: str | Path, pairs: Dataset, max_length: int | None) -> tupl
         texts = [*pairs["question"][:], *pairs["answer"][:]]
         length = max_length or fitting_length(measured(pairs), word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read_yaml(params_folder() / "sample.yaml")["teachers"]["electra"]["config"]
+        start = read_yaml(params_folder() / "sample.yaml")["study"]["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         return encoder, start | {"max_position_embeddings": length}
     encoder = load_encoder(name, max_length)

@@ -36,7 +36,7 @@ def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     Of a study whose scores are published: what its notebooks recorded as git's HEAD has it, but for the overview's;
     counts and words, such as a verdict, have no tolerance.  {} where neither is at hand.
     """
-    path = find_root() / "params" / "expected" / f"{study.study}.json"
+    path = find_root() / "params" / "expected" / f"{study.name}.json"
     if path.exists():
         return read_json(path)
     rows: dict[str, dict[str, dict[str, Any]]] = {}
@@ -50,7 +50,7 @@ def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
 
 def committed(study: Study) -> dict[str, dict[str, Any]]:
     """As `measured`, of git's HEAD; {} outside a clone."""
-    root, folder = find_root(), f"reports/{study.study}/metrics"
+    root, folder = find_root(), f"reports/{study.name}/metrics"
 
     def git(*words: str) -> str:
         return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False).stdout
@@ -90,7 +90,7 @@ def write_manifest(study: Study) -> None:
     folder = find_root() / "reports" / study.variant
     tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
     manifest = {
-        "study": study.study,
+        "study": study.name,
         "tables": {path.name: file_sha256(path) for path in tables},
         "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
     }

@@ -38,24 +38,24 @@ class Report:
     Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
     times differ from run to run, all else must not.
+
+    save: False, and nothing is written; True, to `reports/<study>/`, or a folder in its place.
     """
 
-    def __init__(self, study: Study, notebook: str):
+    def __init__(self, study: Study, notebook: str, save: bool | str = False):
         if notebook not in [page.name for page in catalogue.notebooks(study)]:
-            raise ValueError(f"{notebook}: left out of {study.study}, whose file has no such section, or no seeds")
+            raise ValueError(f"{notebook}: left out of {study.name}, whose file has no such section, or no seeds")
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
-        self.changed = study.variant != study.study  # parameters that are not those of the study's file
-        self.folder = find_root() / "reports" / study.variant
+        self.changed = study.variant != study.name  # parameters that are not those of the study's file
+        self.folder = Path(save) if isinstance(save, str) else find_root() / "reports" / study.variant
+        self.save = bool(save)
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
         self.tabled: dict[str, Row] = {}  # the systems of its tables that were run, by name
         self.intervals = 0  # of differences, in its tables
-        for kind in ("tables", "figures"):  # of an earlier run, which may have had more of them
-            for path in self._folder(kind).glob(f"{self.number}_*"):
-                path.unlink()
         if self.changed:
             differ = "**Parameters differ from those of the study's file.**"
-            display(Markdown(f"{differ} What follows goes to `reports/{study.variant}/`."))
+            display(Markdown(f"{differ} What is saved of what follows goes to `reports/{study.variant}/`."))
 
     def show(
         self,
@@ -103,7 +103,7 @@ class Report:
         names = item.index if item.index.name in ("run", "system") else item.get("run", item.get("system", []))
         systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
         self.tabled |= {systems[name].run: systems[name] for name in names if name in systems and systems[name].seeds}
-        if keep and number:
+        if keep and number and self.save:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
             latex = tables.as_latex(cells, caption, name)
@@ -131,7 +131,8 @@ class Report:
                 values = {column: value for column, value in values.items() if isinstance(value, (int, float, str))}
                 metrics[name] = metrics.get(name, {}) | values
         metrics |= {name: _plain(value) for name, value in numbers.items()}
-        write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", metrics)
+        if self.save:
+            write_json(self._folder("metrics") / f"{self.number}{'.timing' * timing}.json", metrics)
 
     def findings(self, figure: Figure | None = None, number: str = "", caption: str = "") -> HTML:
         """What a person found in this notebook's numbers, filled in; in red where its condition no longer holds.
@@ -143,7 +144,7 @@ class Report:
         try:
             if self.changed:
                 lead = "What was found is of the study's own parameters; these differ."
-            elif items := findings.of_notebook(self.study, self.notebook):
+            elif items := findings.of_notebook(self.study, self.notebook, self.metrics[False]):
                 lead = _said(items[0])
                 if figure and items[0].holds and items[0].title:
                     figures.set_title(figure, items[0].title)
@@ -174,11 +175,11 @@ class Report:
         It is kept as `runs/times/<name>.json`, published with the scores, and measured anew where that file is not
         there or answers another question.  question: what decides the measurement, as JSON values.
         """
-        path = self._folder("runs/times") / f"{name}.json"
+        path = find_root() / "reports" / self.study.variant / "runs" / "times" / f"{name}.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         if content.get("question") != json.loads(json.dumps(question)):
             content = {"machine": machine(), "question": question, "times": measure()}
-            if content["times"] is not None:
+            if self.save and content["times"] is not None:
                 write_json(path, content)
         return content["times"], content["machine"]
 
@@ -193,7 +194,7 @@ class Report:
         machines = dict.fromkeys(run.facts["machine"] for run in runs if run.facts.get("machine"))
         commits = dict.fromkeys(run.commit[:8] for run in runs if run.commit)
         parts = [
-            f"Fits as <code>params/{escape(self.study.study)}.yaml</code> says",
+            f"Fits as <code>params/{escape(self.study.name)}.yaml</code> says",
             f"precision {escape(self.study.precision)}",
             f"threads a fit: {self.study.threads}",
             *[f"fits made on {escape(', '.join(machines))}"] * bool(machines),
@@ -205,10 +206,13 @@ class Report:
 
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""
-        name, folder = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}", self._folder("figures")
+        name, link = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}", ""
         svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
-        (folder / f"{name}.png").write_bytes(figures.as_png(figure))
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        if self.save:
+            folder = self._folder("figures")
+            link = self._link(folder / f"{name}.png")
+            (folder / f"{name}.png").write_bytes(figures.as_png(figure))
+            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         pyplot.close(figure)
         drawn = svg[svg.index("<svg") :]
         points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
@@ -217,7 +221,7 @@ class Report:
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
             f"{drawn}</div><figcaption><b>Figure {number}.</b> {escape(caption)} "
-            f"{self._link(folder / f'{name}.png')}</figcaption></figure>"
+            f"{link}</figcaption></figure>"
         )
 
     def _beside(self, table: pandas.DataFrame) -> pandas.DataFrame:
@@ -235,7 +239,8 @@ class Report:
 
     def _link(self, file: Path) -> str:
         page = page_file(self.study, self.notebook).parent
-        return f'<span class="made"><a href="{file.relative_to(page).as_posix()}">{file.suffix[1:]}</a></span>'
+        place = (self.study.folder / file.relative_to(self.folder)).relative_to(page)
+        return f'<span class="made"><a href="{place.as_posix()}">{file.suffix[1:]}</a></span>'
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name

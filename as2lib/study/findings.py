@@ -62,9 +62,10 @@ class Numbers(dict):
     __getattr__ = dict.__getitem__
 
 
-def of_notebook(study: Study, notebook: str) -> list[Finding]:
+def of_notebook(study: Study, notebook: str, recorded: dict[str, Any] | None = None) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
+    recorded: the numbers that it recorded; default: those of its page.
     Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names a finding which
     can't be read, or whose numbers are not recorded.
     """
@@ -72,9 +73,9 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
     if not authored.get(notebook):
         return []
     path = _metrics(study, notebook)
-    if not path.exists():
-        raise FileNotFoundError(f"{path.name} of {study.study}: {notebook} has recorded no numbers yet; run it first")
-    numbers = numbers_by_name(read_json(path), authored.get(NAMES_KEY, {}))
+    if recorded is None and not path.exists():
+        raise FileNotFoundError(f"{path.name} of {study.name}: {notebook} has recorded no numbers yet; run it first")
+    numbers = numbers_by_name(read_json(path) if recorded is None else recorded, authored.get(NAMES_KEY, {}))
     has_texts, findings = any(name.startswith(TEXTS_PREFIX) for name in numbers), []
     for place, item in enumerate(authored[notebook], 1):
         try:
@@ -84,7 +85,7 @@ def of_notebook(study: Study, notebook: str) -> list[Finding]:
                 finding = Finding(text, condition(holds, numbers))
                 findings.append(finding._replace(title=item.get("title", "").format_map(numbers)))
         except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
-            where = f"params/findings/{study.study}.yaml: {notebook}, finding {place}"
+            where = f"params/findings/{study.name}.yaml: {notebook}, finding {place}"
             raise ValueError(f"{where}: expected say and holds over numbers, got {item!r:.60}: {error}") from None
     return findings
 
@@ -107,7 +108,7 @@ def broken(study: Study) -> list[str]:
 
 def findings_file(study: Study) -> dict[str, Any]:
     """Notebook → its findings as they were written, and `names`; empty where the study has no such file."""
-    path = params_file(f"findings/{study.study}.yaml")
+    path = params_file(f"findings/{study.name}.yaml")
     return read_yaml(path) if path.exists() else {}
 
 

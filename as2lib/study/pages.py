@@ -1,8 +1,7 @@
-"""What decides the pages of a study, by content: why one has to be made, and what came out of it; runs nothing."""
+"""Which pages of a study have to be made: a stamp of each, of what it reads and of what came out; runs nothing."""
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
 from as2lib.study import catalogue
@@ -12,40 +11,31 @@ from as2lib.study.study import Study
 
 CHECK = "check"  # the name of the study's check, beside those of notebooks
 LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
-MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their identities
-    "cli.py commands/ fit/ losses/ study/estimate.py study/make.py study/publishing.py study/fit_missing.py".split()
+MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
+    "cli.py commands/ fit/ losses/ models/ study/estimate.py study/fit_missing.py study/make.py "
+    "study/publishing.py".split()
 )
 
 
-def contents(study: Study) -> dict[str, dict[str, Any]]:
-    """Each notebook, and "check" → all that decides what comes of it; the first and the check stand on all others."""
+def stamps(study: Study) -> dict[str, str]:
+    """Each notebook, and "check" → the SHA-256 of what it reads; the first and the check read all others."""
     notebooks = catalogue.notebooks(study)
-    contents = {notebook.name: notebook_content(study, notebook) for notebook in notebooks}
-    root = find_root()
-    files = [root / "params" / "expected" / f"{study.study}.json", root / "params" / "findings" / f"{study.study}.yaml"]
-    authored = {file.name: file_sha256(file) for file in files if file.exists()}
-    for name in (notebooks[0].name, CHECK):
-        others = {other: json_sha256(content) for other, content in contents.items()}
-        contents[name] = contents.get(name, {}) | {"another notebook": others, "what is expected": authored}
-    if study.store.index:
-        contents[CHECK]["git's HEAD"] = git_commit()  # whose numbers are expected
-    return contents
+    stamps = {notebook.name: stamp(study, notebook) for notebook in notebooks}
+    expected = find_root() / "params" / "expected" / f"{study.name}.json"
+    others = [stamps.copy(), file_sha256(expected) if expected.exists() else ""]
+    stamps[notebooks[0].name] = json_sha256(others)
+    stamps[CHECK] = json_sha256([others, git_commit() if study.store.index else ""])  # whose numbers are expected
+    return stamps
 
 
-def notebook_content(study: Study, notebook: Notebook) -> dict[str, Any]:
-    """All that decides a notebook's page but for other pages."""
-    root = find_root()
-    names = [f"params/findings/{study.study}.yaml", "params/local.yaml", "docs/references.bib", *notebook.files]
-    files = [file for name in names for file in sorted(root.glob(name))]
+def stamp(study: Study, notebook: Notebook) -> str:
+    """The SHA-256 of all that a notebook reads but for other pages."""
+    names = ["params/local.yaml", "docs/references.bib", f"params/findings/{study.name}.yaml", *notebook.files]
+    names.append(f"notebooks/{notebook.name}.ipynb")
+    files = [file for name in names for file in sorted(find_root().glob(name))]
     systems = [[system.run, system.label, system.group] for system in notebook.systems]
-    return {
-        "its study's parameters": json_sha256(study.model_dump(mode="json")),
-        "its text": file_sha256(root / "notebooks" / f"{notebook.name}.ipynb"),
-        "its systems": json_sha256(systems),
-        "as2lib": library(),
-        "a file": {file.relative_to(root).as_posix(): file_sha256(file) for file in files},
-        "a run": {name: study.store.identity(name) for name in sorted(runs(study, notebook))},
-    }
+    keys = {name: study.store.identity(name) for name in sorted(runs(study, notebook))}
+    return json_sha256([study.model_dump(mode="json"), systems, keys, [*map(file_sha256, files)], library()])
 
 
 def runs(study: Study, notebook: Notebook) -> frozenset[str]:
@@ -53,16 +43,37 @@ def runs(study: Study, notebook: Notebook) -> frozenset[str]:
     return frozenset(run.name for system in notebook.systems for run in system.runs(study))
 
 
-def why(study: Study, name: str, content: dict[str, Any]) -> str:
-    """Why a notebook has to be run, in a few words; "" where its page is as it should be."""
-    file = _record_file(study, name)
+@cache
+def library() -> dict[str, str]:
+    """The SHA-256 of each file of the library that pages are made with, by its path."""
+    paths = sorted(path for pattern in LIBRARY_FILES for path in PACKAGE.glob(pattern))
+    names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
+    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(MAKERS_OF_RUNS)}
+
+
+def why(study: Study, name: str, stamp: str) -> str:
+    """Why a page has to be made, in a few words; "" where it is as it should be."""
+    file = _stamp_file(study, name)
     if not file.exists():
         return "not made yet"
-    record = read_json(file)
-    for part, value in content.items():
-        if record["content"].get(part) != value:
-            return f"{part} changed"
-    return "its page, or what it saved, was changed or removed" if _differing(record["outputs"]) else ""
+    made = read_json(file)
+    if made["stamp"] != stamp:
+        return "what it reads changed"
+    return "its page, or what it saved, was changed or removed" if _differing(made["outputs"]) else ""
+
+
+def record(study: Study, name: str, stamp: str) -> None:
+    """Note that a page is made, of what, and what came out."""
+    paths = [] if name == CHECK else outputs(study, name)
+    digests = {path.relative_to(find_root()).as_posix(): file_sha256(path) for path in sorted(paths)}
+    write_json(_stamp_file(study, name), {"stamp": stamp, "outputs": digests})
+
+
+def outputs(study: Study, notebook: str, timing: bool = False) -> list[Path]:
+    """The files of a notebook that are there: page, metrics, tables and figures.  timing: measured times, too."""
+    number, folder = notebook[:2], study.folder
+    files = [page_file(study, notebook), *folder.glob(f"metrics/{number}.*"), *folder.glob(f"*/{number}_*")]
+    return [path for path in files if path.exists() and (timing or ".timing." not in path.name)]
 
 
 def edited(study: Study) -> list[str]:
@@ -71,7 +82,7 @@ def edited(study: Study) -> list[str]:
     tables = read_json(manifest)["tables"] if manifest.exists() else {}
     files = []
     for notebook in catalogue.notebooks(study):
-        file, number = _record_file(study, notebook.name), notebook.name[:3]
+        file, number = _stamp_file(study, notebook.name), notebook.name[:3]
         published = {f"{folder}/tables/{name}": tables[name] for name in tables if name.startswith(number)}
         files += _differing(read_json(file)["outputs"] if file.exists() else published)
     return files
@@ -82,35 +93,12 @@ def _differing(digests: dict[str, str]) -> list[str]:
     return [path for path, file in files.items() if not file.exists() or file_sha256(file) != digests[path]]
 
 
-def record(study: Study, name: str, content: dict[str, Any]) -> None:
-    """Note that a page is made, what came out, and of what."""
-    paths = [] if name == CHECK else outputs(study, name)
-    digests = {path.relative_to(find_root()).as_posix(): file_sha256(path) for path in sorted(paths)}
-    write_json(_record_file(study, name), {"outputs": digests, "content": content})
-
-
-def outputs(study: Study, notebook: str) -> list[Path]:
-    """The files of a notebook that are there: its page, metrics, tables and figures, but for measured times."""
-    number = notebook[:2]
-    files = [page_file(study, notebook), study.folder / "metrics" / f"{number}.json"]
-    files += [path for kind in ("tables", "figures") for path in (study.folder / kind).glob(f"{number}_*")]
-    return [path for path in files if path.exists() and ".timing." not in path.name]
-
-
 def page_file(study: Study, notebook: str) -> Path:
     """Where a notebook's page is; that of all targets is the project's, beside the studies."""
-    if notebook == "13_across" and study.variant == study.study:
+    if notebook == "13_across" and study.variant == study.name:
         return study.folder.parent / "index.html"
     return study.folder / ("index.html" if notebook.startswith("00_") else f"{notebook}.html")
 
 
-def _record_file(study: Study, name: str) -> Path:
-    return work_folder() / "pages" / study.variant / f"{name}.json"
-
-
-@cache
-def library() -> dict[str, str]:
-    """The SHA-256 of each file of the library that pages are made with, by its path."""
-    paths = sorted(path for pattern in LIBRARY_FILES for path in PACKAGE.glob(pattern))
-    names = {path.relative_to(PACKAGE).as_posix(): path for path in paths}
-    return {name: file_sha256(path) for name, path in names.items() if not name.startswith(MAKERS_OF_RUNS)}
+def _stamp_file(study: Study, name: str) -> Path:
+    return work_folder() / "stamps" / study.variant / f"{name}.json"

@@ -331,7 +331,7 @@ class Own(Strict):
 class Params(Strict):
     """A study's file: one target set, one full budget."""
 
-    study: Name = Field(description="its name, and the file's")
+    name: Name = Field(description="the file's, too")
     title: str
     data: Data
     teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
@@ -387,7 +387,7 @@ class Params(Strict):
     def encoder(self, key: str) -> Backbone:
         """One of `encoders`.  Raises ValueError that lists them."""
         if key not in self.encoders:
-            raise ValueError(f"{self.study}: expected an encoder of the study, {', '.join(self.encoders)}; got {key!r}")
+            raise ValueError(f"{self.name}: expected an encoder of the study, {', '.join(self.encoders)}; got {key!r}")
         return self.encoders[key]
 
     def base_of(self, teacher: str) -> str:

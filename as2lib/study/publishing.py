@@ -21,8 +21,8 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     members, whose scores are its own.  They hold no text.
     Raises ValueError, and changes nothing, where index.json can't be read, or the study is not as its file says.
     """
-    if study.variant != study.study:
-        raise ValueError(f"{study.study}: expected the study as its file says, got other parameters; publish that one")
+    if study.variant != study.name:
+        raise ValueError(f"{study.name}: expected the study as its file says, got other parameters; publish that one")
     store = Store(study, study.plan)  # which reads anew what is published
     index = dict(store.index)
     path = store.index_folder / "sources.json"

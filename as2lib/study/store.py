@@ -128,7 +128,7 @@ class Store:
         if isinstance(run, Run):
             return run
         if run not in self.plan:
-            raise KeyError(f"no run {run!r}; `as2 plan {self.study.study}` lists them")
+            raise KeyError(f"no run {run!r}; `as2 plan {self.study.name}` lists them")
         return self.plan[run]
 
     # ------------------------------------------------------------ identities
@@ -287,7 +287,7 @@ class Store:
 
     @property
     def index_folder(self) -> Path:
-        return find_root() / "reports" / self.study.study / "runs"
+        return find_root() / "reports" / self.study.name / "runs"
 
     @cached_property
     def index(self) -> dict[str, dict[str, Any]]:

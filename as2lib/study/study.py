@@ -1,6 +1,6 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
-import re
+import sys
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
@@ -25,21 +25,22 @@ STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
 class Study(params.Params):
     """A study: `Study.load("sample")`; its fields are the keys of its file (`params.Params`)."""
 
-    @property
-    def name(self) -> str:
-        return self.study
-
     @classmethod
-    def load(cls, study: "str | Path | Study", overrides: dict[str, Any] | None = None) -> Self:
+    def load(cls, study: "str | Path | dict[str, Any] | Study", overrides: dict[str, Any] | None = None) -> Self:
         """The study of that name (`params/<name>.yaml`, the root found upwards) or file, with some keys replaced.
 
+        study: also what stands under the file's key `study`, as papermill's `-f FILE` gives it to a notebook.
         overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
         Raises ValueError, in one line, for an unknown key or a wrong value.
         """
         if isinstance(study, Study):
-            return cls._checked(study.study, study.model_dump(exclude_unset=True), overrides) if overrides else study
+            return cls._checked(study.name, study.model_dump(exclude_unset=True), overrides) if overrides else study
+        if "ipykernel" in sys.modules:  # a notebook's, which papermill runs in any folder
+            settle_notebook()
+        if isinstance(study, dict):
+            return cls._checked(f"the parameters of {study.get('name')}", with_numbers(study), overrides)
         if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
-            raise ValueError(f"study: expected a study's name or file, a text, got {study!r}")
+            raise ValueError(f"study: expected a study's name, file or keys, got {study!r}")
         path = Path(study)
         if path.suffix not in STUDY_FILES:
             path = params_file(f"{study}.yaml")
@@ -48,31 +49,14 @@ class Study(params.Params):
             known = sorted({file.stem for file in files} - {"local"})
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {', '.join(known)}")
         content = read_yaml(path)
-        if content.get("study") != path.stem:
-            got = f"got {content.get('study')}; a word that YAML reads otherwise, such as no, stands in quotes"
-            raise ValueError(f"{path.name}: study: expected {path.stem}, the file's name, {got}")
+        if set(content) != {"study"} or not isinstance(content["study"], dict):
+            got = ", ".join(map(str, content))
+            raise ValueError(f"{path.name}: expected one key, study, with all others under it; got {got}")
+        content = content["study"]
+        if content.get("name") != path.stem:
+            got = f"got {content.get('name')}; a word that YAML reads otherwise, such as no, stands in quotes"
+            raise ValueError(f"{path.name}: name: expected {path.stem}, the file's, {got}")
         return cls._checked(path.name, content, overrides)
-
-    @classmethod
-    def of_notebook(
-        cls, parameters: "str | Path | Study | dict[str, Any]", overrides: dict[str, Any] | None = None
-    ) -> Self:
-        """The study that a notebook's parameters say, with some keys replaced; its errors are those of `load`.
-
-        parameters: a study's name or file; or the keys of a study's file; or a notebook's `globals()`, in which
-        papermill has set `study` alone, or with it every key of a file (`-f FILE`).
-        """
-        if not isinstance(parameters, dict):
-            return cls.load(parameters, overrides)
-        if {"In", "__builtins__"} & set(parameters):  # the names of a module; `In` has a notebook's cells as they ran
-            settle_notebook()
-            if unknown := _injected(parameters.get("In", [])) - {*cls.model_fields, "overrides"}:
-                raise ValueError(f"{', '.join(sorted(unknown))}: expected study, overrides, or keys of a study's file")
-            parameters = {key: parameters[key] for key in cls.model_fields if key in parameters}
-        keys = {key: value for key, value in parameters.items() if value is not None}
-        if set(keys) == {"study"} or isinstance(keys["study"], Study):  # a Study: of a cell that is run again
-            return cls.load(keys["study"], overrides)
-        return cls._checked(f"the parameters of {keys['study']}", with_numbers(keys), overrides)
 
     @classmethod
     def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
@@ -92,10 +76,10 @@ class Study(params.Params):
     @cached_property
     def variant(self) -> str:
         """The study's name, and a hash behind it where its parameters are not what its file says."""
-        path, content = params_file(f"{self.study}.yaml"), self.model_dump_json()
+        path, content = params_file(f"{self.name}.yaml"), self.model_dump_json()
         if not path.exists() or Study.load(path).model_dump_json() == content:
-            return self.study
-        return f"{self.study}-{sha256(content.encode()).hexdigest()[:8]}"
+            return self.name
+        return f"{self.name}-{sha256(content.encode()).hexdigest()[:8]}"
 
     @property
     def folder(self) -> Path:
@@ -162,12 +146,6 @@ class Study(params.Params):
         from as2lib.ranker import Ranker  # with numpy, which a plan does without
 
         return Ranker.load(self.model(name), **settings)
-
-
-def _injected(cells: Iterable[str]) -> set[str]:
-    """The names that papermill's cell sets, which begins with this comment."""
-    lines = [line for cell in cells if cell.startswith("# Parameters\n") for line in cell.splitlines()]
-    return {match[1] for line in lines if (match := re.match(r"(\w+) = ", line))}
 
 
 def params_file(name: str) -> Path:

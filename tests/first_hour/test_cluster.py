@@ -89,7 +89,8 @@ def has_slurm() -> bool:
 def test_no_two_fits_share_one_of_four_gpus_and_all_four_compute(study_root, title):  # noqa: F811
     root, environment = study_root
     path = root / "params" / "tiny.yaml"
-    content = yaml.safe_load(path.read_text()) | {"seeds": list(range(4)), "gpu": True}
+    content = yaml.safe_load(path.read_text())
+    content["study"] |= {"seeds": list(range(4)), "gpu": True}
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     environment |= {"STUB_GPU": "1"}
     if title != "A Slurm cluster":

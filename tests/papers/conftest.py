@@ -119,7 +119,7 @@ def sections(invented, root) -> dict:
 def run_notebook(name: str, overrides: dict | None = None) -> dict:
     """What the code cells of a notebook leave behind, run in this process with other parameters."""
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4)
-    space: dict = {"study": "tiny", "overrides": overrides or {}}
+    space: dict = {"study": "tiny", "overrides": overrides or {}, "save": True}
     READ.clear()
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):

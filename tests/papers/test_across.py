@@ -27,11 +27,11 @@ def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invent
 
 def other_study(root, test):
     """A study like the tiny one of another target; "" is the same one."""
-    content = yaml.safe_load((root / "params" / "tiny.yaml").read_text())
+    content = yaml.safe_load((root / "params" / "tiny.yaml").read_text())["study"]
     if test:
         shutil.copy(content["data"]["target"]["test"], root / test)
         content["data"]["target"]["test"] = str(root / test)
-    (root / "params" / "other.yaml").write_text(yaml.safe_dump(content | {"study": "other"}))
+    (root / "params" / "other.yaml").write_text(yaml.safe_dump({"study": content | {"name": "other"}}))
 
 
 @pytest.mark.parametrize(("kept", "common"), [(("teacher", "mhs"), [("mhs/3h1", "teacher/electra")]), ("lexical", [])])

@@ -102,7 +102,7 @@ def test_teachers_are_named_freely_and_are_as_many_as_the_file_has(root, names):
     content = Study.load("tiny").model_dump(exclude_unset=True)
     electra = content["teachers"]["electra"] | {"stands_for": None}
     content["teachers"] = {name: electra | {"label": name} for name in names}
-    study = Study.of_notebook(content)
+    study = Study.load(content)
     heads = f"mhs/{len(names)}h1"
     assert systems.roles(study).mhs == heads
     assert parents(study, f"{heads}/seed-0") == [f"teacher/{name}/seed-0" for name in names]
@@ -143,7 +143,7 @@ def test_rows_say_which_seeds_a_system_has_and_which_are_not_run(root, monkeypat
 def test_one_teacher_has_no_comparison_of_a_run_with_itself_and_no_page_of_heads_beside_others(root):
     content = Study.load("tiny").model_dump(exclude_unset=True)
     content["teachers"] = {"electra": content["teachers"]["electra"]}
-    study = Study.of_notebook(content)
+    study = Study.load(content)
     identities = [{study.store.identity(f"{name}/seed-0") for name in pair} for pair in systems.headline(study)]
     assert {len(pair) for pair in identities} == {2}
     assert systems.stands_for(study) == {}

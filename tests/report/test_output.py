@@ -11,7 +11,7 @@ from as2lib.report import begin, figures
 
 @pytest.fixture
 def report(root):
-    return begin(Study.load("tiny"), "03_distillation")
+    return begin(Study.load("tiny"), "03_distillation", save=True)
 
 
 def differences() -> pandas.DataFrame:
@@ -49,7 +49,7 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     ],
 )
 def test_what_is_published_on_another_set_than_the_target_has_its_name(root, study, beside, column):
-    report = begin(Study.load("tiny", {"data.target.test": [f"{study}:test"]}), "03_distillation")
+    report = begin(Study.load("tiny", {"data.target.test": [f"{study}:test"]}), "03_distillation", save=True)
     table = report.show(systems(**{"published MAP": [74.0, None]}), "3.1", "Systems.", beside=beside).data
     assert column in table.columns
 
@@ -118,6 +118,17 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_f
     assert numbers["questions"] == 3
     assert (files / "metrics" / "03.timing.json").exists()
     assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
+
+
+def test_a_notebook_that_is_run_by_hand_writes_nowhere(root):
+    report = begin(Study.load("tiny"), "03_distillation")
+    shown = report.show(systems(), "3.1", "Systems.")._repr_html_()
+    drawn = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=["a"])
+    shown += report.show(figures.forest(drawn, "a", "a"), "3.1", "Differences.").data
+    assert "href=" not in shown
+    assert "75.0" in shown
+    assert report.timed("speed", {}, lambda: [1.0])[0] == [1.0]
+    assert not (root / "reports").exists()
 
 
 def test_texts_of_a_stranger_are_shown_and_not_read_as_html(report):

@@ -45,7 +45,7 @@ def teachers(layers: int) -> dict:
 
 def tiny_params(folder: Path, layers: int = 2) -> dict:
     return {
-        "study": "tiny",
+        "name": "tiny",
         "title": "a study for the tests",
         "data": {
             "target": {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")},
@@ -67,7 +67,7 @@ def write_study(root: Path, **sections) -> Path:
     (root / "params").mkdir(parents=True)
     for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
         write_pairs(root / f"{split}.tsv", questions, seed)
-    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | sections, sort_keys=False))
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump({"study": tiny_params(root) | sections}, sort_keys=False))
     return root
 
 

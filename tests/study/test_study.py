@@ -17,7 +17,9 @@ from tests.study.conftest import tiny_params
     ],
 )
 def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
-    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(tiny_params(root) | {key: content}, sort_keys=False))
+    (root / "params" / "tiny.yaml").write_text(
+        yaml.safe_dump({"study": tiny_params(root) | {key: content}}, sort_keys=False)
+    )
     with pytest.raises(ValueError, match=rf"^tiny.yaml: {message}[^\n]*$"):
         Study.load("tiny")
 
@@ -27,7 +29,7 @@ def test_1e_3_is_a_number_and_a_tag_is_refused(root):
     text = path.read_text()
     path.write_text(text.replace("learning_rate: 0.001", "learning_rate: 1e-3"))
     assert Study.load("tiny").fit.adapt.learning_rate == 1e-3
-    path.write_text(text + "threads: !!python/object/apply:os.getcwd []\n")
+    path.write_text(text + "  threads: !!python/object/apply:os.getcwd []\n")
     with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, .*line \d\d"):
         Study.load("tiny")
 
@@ -47,20 +49,18 @@ def test_rows_of_systems_that_changed_settings_no_longer_have_are_taken_out_by_n
     assert "mhs/3h2" not in Study.load("sample", shallow | {"rows": {"mhs/3h2": None, "mhs/3h3": None}}).systems
 
 
-def test_a_notebook_s_parameters_are_a_name_or_every_key_of_a_file(root, tmp_path):
-    assert Study.of_notebook("tiny") == Study.load("tiny")
-    assert Study.of_notebook({"study": "tiny"}, {"threads": 2}) == Study.load("tiny", {"threads": 2})
+def test_a_study_is_a_name_a_file_or_what_a_file_has_under_its_one_key(root):
     text = (root / "params" / "tiny.yaml").read_text().replace("learning_rate: 0.001", "learning_rate: 1e-3")
-    keys = yaml.safe_load(text)  # as papermill reads it: 1e-3 is text
+    keys = yaml.safe_load(text)["study"]  # as papermill reads it: 1e-3 is text
     assert keys["fit"]["adapt"]["learning_rate"] == "1e-3"
-    assert Study.of_notebook(keys) == Study.load("tiny")
-    later = {"In": ["", '# Parameters\nstudy = "tiny"\n'], "rivals": ["base/electra"]}
-    assert Study.of_notebook({"study": "tiny", **later}) == Study.load("tiny")  # names of later cells are no parameters
-    changed = Study.of_notebook(keys | {"threads": 3, "latency": None})
+    assert Study.load(keys) == Study.load("tiny")
+    changed = Study.load(keys | {"latency": None}, {"threads": 3})
     assert changed == Study.load("tiny", {"threads": 3})
     assert changed.variant != "tiny"
-    study = Study.load("tiny")
-    assert Study.of_notebook({"study": study, "seeds": study.seeds}) is study  # a cell that is run again
+    assert Study.load(changed) is changed  # a cell that is run again
+    (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(keys))
+    with pytest.raises(ValueError, match=r"^tiny.yaml: expected one key, study, [^\n]*$"):
+        Study.load("tiny")
 
 
 @pytest.mark.parametrize("name", sorted({path.stem for path in (PACKAGE / "params").glob("*.yaml")} - {"local"}))
