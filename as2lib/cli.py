@@ -317,7 +317,7 @@ def publish(
     study: StudyName,
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
 ) -> None:
-    """Add the scores of runs to reports/<study>/runs/."""
+    """Add the scores of runs to reports/<study>/scores/."""
     print(f"{len(_load(study).publish(runs or None))} runs published")
 
 

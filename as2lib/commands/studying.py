@@ -129,7 +129,7 @@ def make_pages(study: Study, beside: bool) -> bool:
     """
     from as2lib.report.check import write_manifest
 
-    stamps, measured = pages.stamps(study), (study.folder / "runs" / "times").exists()
+    stamps, measured = pages.stamps(study), (study.folder / "scores" / "times").exists()
     first, *others = catalogue.notebooks(study)
     chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
     failed = 0

@@ -14,7 +14,7 @@ def notebooks(study: Study) -> list[Notebook]:
         return [Notebook("00_own", "Which ranker for your questions?", tuple(ranked(study).values()))]
     every = (*ranked(study).values(), *controls(study))
     table2 = (*cerberus.trivial(study), *cerberus.table2(study), *cerberus.kinds(study))
-    others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/runs/index.json")]
+    others = [file for name in study.across for file in (f"params/{name}.yaml", f"reports/{name}/scores/index.json")]
     books = [Notebook("11_frontier", "Which system for which budget?", every)]
     if study.across:
         question = "Does a small ranker gain from large teachers?"

@@ -34,7 +34,8 @@ def systems(study: Study) -> list[Row]:
 
 def is_published(store: Store, row: Row) -> bool:
     """Whether a ranker's scores are published, made from the file or model that the study names now."""
-    return row.run in store.index and row.encoders[0] in store.index_sources
+    published = {entry["run"] for entry in store.index["runs"].values()}
+    return row.run in published and row.encoders[0] in store.index_sources
 
 
 def at_hand(row: Row) -> bool:

@@ -40,7 +40,7 @@ def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
     if path.exists():
         return read_json(path)
     rows: dict[str, dict[str, dict[str, Any]]] = {}
-    for number, numbers in committed(study).items() if study.store.index else ():
+    for number, numbers in committed(study).items() if study.store.index["runs"] else ():
         for name, value in numbers.items():
             if number != OVERVIEW and value is not None:
                 row = {"value": value, "tolerance": TOLERANCE if isinstance(value, float) else 0}
@@ -67,7 +67,7 @@ def moved(study: Study) -> list[str]:
     numbers, wanted, lines = measured(study), expected(study), []
     if not numbers:
         return [f"{study.name}: expected its pages, got none; `as2 study {study.name}` makes them"]
-    if not wanted and study.store.index:
+    if not wanted and study.store.index["runs"]:
         return [f"{study.name}: expected what was published of it in git's HEAD, got none; `as2 check` needs a clone"]
     for number, names in wanted.items():
         for name, row in names.items():

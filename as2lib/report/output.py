@@ -172,10 +172,10 @@ class Report:
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
         """What `measure` returns, JSON values, and the machine where that was.
 
-        It is kept as `runs/times/<name>.json`, published with the scores, and measured anew where that file is not
+        It is kept as `scores/times/<name>.json`, published with the scores, and measured anew where that file is not
         there or answers another question.  question: what decides the measurement, as JSON values.
         """
-        path = find_root() / "reports" / self.study.variant / "runs" / "times" / f"{name}.json"
+        path = find_root() / "reports" / self.study.variant / "scores" / "times" / f"{name}.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         if content.get("question") != json.loads(json.dumps(question)):
             content = {"machine": machine(), "question": question, "times": measure()}

@@ -140,7 +140,7 @@ def front_page() -> Path:
 def studies_with_pages(study: str, page: str, up: str) -> dict[str, str]:
     """This study and those whose scores and pages are published → their same page, or else their index, below `up`."""
     reports = find_root() / "reports"
-    published = {path.parent.parent.name for path in reports.glob("*/runs/index.json")}
+    published = {path.parent.parent.name for path in reports.glob("*/scores/index.json")}
     names = {study} | {name for name in published if (reports / name / "index.html").exists()}
     pages = {name: page if (reports / name / f"{page}.html").exists() else "index" for name in sorted(names)}
     return {name: f"{up}{name}/{same}.html" for name, same in pages.items()}

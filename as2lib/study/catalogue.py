@@ -37,19 +37,6 @@ def notebooks(study: "Study") -> list[Notebook]:
     return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
 
-def parts_read(study: "Study") -> dict[str, set[str]]:
-    """System → what pages read beside its scores (`Notebook.parts`); what is read of an ensemble, of its members."""
-    parts: dict[str, set[str]] = {}
-    for notebook in notebooks(study):
-        for part, names in notebook.parts.items():
-            for name in names:
-                parts.setdefault(name, set()).add(part)
-    for run in reversed(study.plan.values()):  # ensembles before their members
-        for member in run.parents.get("members", ()):
-            parts.setdefault(member.system, set()).update(parts.get(run.system, ()))
-    return parts
-
-
 def _of_each_paper(study: "Study", function: str) -> Iterator[list]:
     """What a function of each paper gives that the study asks for; every study asks for what has no section."""
     for section, paper in PAPERS.items():

@@ -24,7 +24,9 @@ def stamps(study: Study) -> dict[str, str]:
     expected = find_root() / "params" / "expected" / f"{study.name}.json"
     others = [stamps.copy(), file_sha256(expected) if expected.exists() else ""]
     stamps[notebooks[0].name] = json_sha256(others)
-    stamps[CHECK] = json_sha256([others, git_commit() if study.store.index else ""])  # whose numbers are expected
+    stamps[CHECK] = json_sha256(
+        [others, git_commit() if study.store.index["runs"] else ""]
+    )  # whose numbers are expected
     return stamps
 
 

@@ -205,8 +205,7 @@ class Notebook:
 
     name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
     files: patterns from the project's root of what it reads beside runs, and is run again for.
-    parts: what it reads beside the scores of some systems, by their names: "heads", "exits", or "last", what the
-        weights after the last step score.
+    last: the systems, by their names, of which it reads what the weights after the last step score, too.
     """
 
     name: str
@@ -214,7 +213,7 @@ class Notebook:
     systems: tuple[Row, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    last: tuple[str, ...] = ()
 
 
 def by_name(rows: Iterable[Row]) -> dict[str, Row]:

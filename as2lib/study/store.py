@@ -1,9 +1,9 @@
 """Where a run is: its key, its folder, its scores in the repository; makes one under a lock, and knows not how.
 
 A run's folder, `work/runs/<key>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
-`reports/<study>/runs/` has what `as2 publish` adds: <name>.parquet with a run's scores, <name>.jsonl with its log, both
-by their SHA-256 in index.json, and pairs/ with the pairs of each split, once (packed.py); sources.json has the
-identities of the data and encoders that they were made from.  An ensemble's scores are made of its members'.
+`reports/<study>/scores/` has what `as2 publish` adds: <name>.parquet with a run's scores (published.py), <name>.jsonl
+with its log, and index.json: key → run, facts, commit, files by their SHA-256, and what the data and encoders were that
+they were made from.  An ensemble's scores are made of its members'.
 """
 
 import json
@@ -40,8 +40,8 @@ class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    scores_only: whether it is one of those in `reports/`: its `files` have a SHA-256 each, `pairs` are split → the file
-        of its pairs, and an ensemble's scores are made of its `members`'.
+    scores_only: whether it is one of those in `reports/`: its `files` have a SHA-256 each, and an ensemble's scores are
+        made of its `members`'.
     last_is_best: whether the weights of its last step are those that dev chose.
     """
 
@@ -52,7 +52,6 @@ class StoredRun:
     commit: str | None = None
     scores_only: bool = False
     files: dict[str, str] = field(default_factory=dict)
-    pairs: dict[str, Path] = field(default_factory=dict)
     members: "tuple[StoredRun, ...]" = ()
     last_is_best: bool = False
 
@@ -72,14 +71,14 @@ class StoredRun:
     def scores(self, split: str = "test") -> "pandas.DataFrame":
         """Columns question_id, position, label, score; every question, in the pairs' order.
 
-        And `last`, by the weights of the last step, `head_0`, … or `exit_4`, …; of a published run where pages read it.
+        And `head_0`, … or `exit_4`, …; and `last`, by the weights of the last step, where pages read it.
         Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
-        if split in self.pairs:
+        if split not in ("dev", "test") or split not in self.run.data:
+            raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
+        if self.scores_only:
             return self._published(split).copy()
-        if not self.scores_only and split in self.run.data and split in ("dev", "test"):
-            return _read_parquet(self.folder / "scores" / f"{split}.parquet").copy()
-        raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
+        return _read_parquet(self.folder / "scores" / f"{split}.parquet").copy()
 
     def _published(self, split: str) -> "pandas.DataFrame":
         if self.members:
@@ -87,7 +86,9 @@ class StoredRun:
 
             return combined(self.run, self.facts, self.members, split)
         [file] = [name for name in self.files if name.endswith(".parquet")]
-        table = _read_published(self.folder / file, self.files[file], tuple(self.pairs.items()), split)
+        from as2lib.study.published import read_scores
+
+        table = read_scores(self.folder / file, self.files[file], split)
         return table.assign(last=table["score"]) if self.last_is_best else table
 
     def log(self) -> list[dict[str, Any]]:
@@ -101,15 +102,6 @@ def _read_parquet(path: Path) -> "pandas.DataFrame":
     import pandas
 
     return pandas.read_parquet(path)
-
-
-@lru_cache(maxsize=128)
-def _read_published(path: Path, digest: str, pairs: tuple[tuple[str, Path], ...], split: str) -> "pandas.DataFrame":
-    from as2lib.study import packed
-
-    if not path.exists() or file_sha256(path) != digest:
-        raise ValueError(f"{path}: not as its index.json says; restore it, or publish its run again")
-    return packed.read_scores(path, {name: packed.read_pairs(file) for name, file in pairs}, split)
 
 
 # ---------------------------------------------------------------- the runs of a study
@@ -168,7 +160,7 @@ class Store:
         return named | weights
 
     def sources(self, run: Run | str) -> dict[str, Any]:
-        """The identities of the data and encoders that a run names, as `sources.json` has them."""
+        """The identities of the data and encoders that a run names, as index.json has them."""
         run = self.planned(run)
         identities = {part: self._data(part) for parts in run.data.values() for part in parts}
         return identities | {encoder: self.encoder_identity(encoder) for encoder in run.encoders}
@@ -215,21 +207,18 @@ class Store:
             return StoredRun(run, identity, done["facts"], folder, done.get("commit"))
         if model or identity not in self._published:
             return None
-        runs, name, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
-        folder = (runs / name).parent
-        pairs = {split: runs / "pairs" / file for split, file in entry.get("pairs", {}).items()}
+        folder, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
         members = [self.find(member) for member in run.parents.get("members", ())]
         if None in members:
             return None
         return StoredRun(
-            replace(run, name=name),
+            replace(run, name=entry["run"]),
             identity,
             entry["facts"],
-            folder,
-            entry.get("commit"),
+            (folder / entry["run"]).parent,
+            entry["commit"],
             scores_only=True,
             files=entry["files"],
-            pairs=pairs,
             members=tuple(members),
             last_is_best=entry.get("last is best", False),
         )
@@ -287,35 +276,31 @@ class Store:
 
     @property
     def index_folder(self) -> Path:
-        return find_root() / "reports" / self.study.name / "runs"
+        return find_root() / "reports" / self.study.name / "scores"
 
     @cached_property
     def index(self) -> dict[str, dict[str, Any]]:
-        """Name → identity, facts and files of the runs whose scores are published."""
-        return _json(self.index_folder / "index.json")
-
-    @property
-    def _index_folders(self) -> list[Path]:
-        """The folders of all studies' published runs, this one's last."""
-        folders = [path.parent for path in sorted((find_root() / "reports").glob("*/runs/index.json"))]
-        return [*(folder for folder in folders if folder != self.index_folder), self.index_folder]
+        """`runs`: key → run, facts, commit and files of the study's whose scores are published; and `sources`."""
+        path = self.index_folder / "index.json"
+        return read_json(path) if path.exists() else {"sources": {}, "runs": {}}
 
     @cached_property
-    def _published(self) -> dict[str, tuple[Path, str, dict[str, Any]]]:
-        """Identity → where it is published, under which name, and its entry; of this study, if of several."""
-        return {
-            entry["identity"]: (folder, name, entry)
-            for folder in self._index_folders
-            for name, entry in reversed(_json(folder / "index.json").items())
-        }
+    def _indices(self) -> dict[Path, dict[str, Any]]:
+        """The index of each study, this one's last."""
+        paths = sorted((find_root() / "reports").glob("*/scores/index.json"))
+        others = {path.parent: read_json(path) for path in paths if path.parent != self.index_folder}
+        return others | {self.index_folder: self.index}
+
+    @cached_property
+    def _published(self) -> dict[str, tuple[Path, dict[str, Any]]]:
+        """Key → where it is published, and its entry; of this study, if of several."""
+        every = self._indices.items()
+        return {key: (folder, entry) for folder, index in every for key, entry in index["runs"].items()}
 
     @cached_property
     def index_sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
-        sources: dict[str, Any] = {}
-        for folder in self._index_folders:
-            sources |= _json(folder / "sources.json")
-        return sources
+        return {name: identity for index in self._indices.values() for name, identity in index["sources"].items()}
 
 
 def makers() -> dict[str, Any]:
@@ -370,7 +355,3 @@ def git_commit() -> str | None:
         return None
     command = ["git", "-C", str(PACKAGE.parent), "rev-parse", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.exists() else {}

@@ -127,7 +127,7 @@ class Study(params.Params):
         return [self.run(name) for name in names]
 
     def publish(self, names: list[str] | None = None) -> list[str]:
-        """Add runs that were made here to `reports/<study>/runs/`: `publishing.publish`."""
+        """Add runs that were made here to `reports/<study>/scores/`: `publishing.publish`."""
         from as2lib.study.publishing import publish
 
         return publish(self, names)

@@ -22,7 +22,7 @@ def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invent
     assert set(rows.headline(four)) == set(named)
     assert {row.run for row in across.present(three)}.issuperset(name for pair in named for name in pair)
     _, notebook = beyond.notebooks(Study.load("wikiqa_base"))  # made again where another study or its runs change
-    assert notebook.files == ("params/selqa.yaml", "reports/selqa/runs/index.json")
+    assert notebook.files == ("params/selqa.yaml", "reports/selqa/scores/index.json")
 
 
 def other_study(root, test):

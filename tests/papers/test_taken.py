@@ -39,11 +39,10 @@ def test_a_label_that_is_published_does_not_bring_another_file_here(root):
     def row(source):
         return Study.load("tiny", {"rankers": {"theirs": f"cerberus:{source}"}}).systems["ranker/theirs"]
 
-    published = root / "reports" / "tiny" / "runs"
+    published = root / "reports" / "tiny" / "scores"
     published.mkdir(parents=True)
-    entry = {"identity": "0", "facts": {}, "files": {}}
-    (published / "index.json").write_text(json.dumps({"ranker/theirs": entry}))
-    (published / "sources.json").write_text(json.dumps({"lost.pt": {"sha256": "0"}}))
+    index = {"sources": {"lost.pt": {"sha256": "0"}}, "runs": {"0": {"run": "ranker/theirs"}}}
+    (published / "index.json").write_text(json.dumps(index))
     assert [row(source).seeds for source in ("lost.pt", "other.pt")] == [(0,), ()]
 
 

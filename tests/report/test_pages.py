@@ -36,8 +36,8 @@ def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
 
 def test_links_lead_to_studies_that_have_pages_too(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    files = ["a/runs/index.json", "a/index.html", "b/runs/index.json", "b/index.html", "b/01_data.html"]
-    files += ["scores_alone/runs/index.json", "pages_alone/index.html"]
+    files = ["a/scores/index.json", "a/index.html", "b/scores/index.json", "b/index.html", "b/01_data.html"]
+    files += ["scores_alone/scores/index.json", "pages_alone/index.html"]
     for file in ["params/sample.yaml", *(f"reports/{file}" for file in files)]:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()

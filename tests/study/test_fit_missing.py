@@ -57,14 +57,13 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
     assert sorted(fits) == made
 
 
-@pytest.mark.parametrize("name", ["index.json", "sources.json"])
-def test_publishing_refuses_a_file_with_a_merge_conflict_and_changes_nothing(study, root, name):
+def test_publishing_refuses_an_index_with_a_merge_conflict_and_changes_nothing(study, root):
     make_all(study.store, ["lexical/word_overlap", "lexical/reciprocal_rank"])
     study.publish(["lexical/word_overlap"])
-    path = root / "reports" / "tiny" / "runs" / name
+    path = root / "reports" / "tiny" / "scores" / "index.json"
     path.write_text(f"<<<<<<< HEAD\n{path.read_text()}>>>>>>> theirs\n")
     before = {path: path.read_bytes() for path in (root / "reports").rglob("*.*")}
-    with pytest.raises(ValueError, match=f"reports/tiny/runs/{name}"):
+    with pytest.raises(ValueError, match=r"reports/tiny/scores/index\.json"):
         Study.load("tiny").publish(["lexical/reciprocal_rank"])
     assert {path: path.read_bytes() for path in (root / "reports").rglob("*.*")} == before
 
@@ -77,6 +76,23 @@ def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_bud
     assert make_all(changed.store, EVERYTHING) == [TEACHER, STUDENT]
     with pytest.raises(ValueError):  # a variant
         changed.publish()
+
+
+def test_publishing_adds_and_replaces_and_drops_nothing(study, root):
+    make_all(study.store, ["lexical/word_overlap", STUDENT])
+    study.publish()
+    before = Study.load("tiny").store.index["runs"]
+    path = root / "params" / "tiny.yaml"
+    path.write_text(
+        path.read_text().replace("evaluate_every: 2", "evaluate_every: 1")
+    )  # of the teacher, and so its student
+    changed = Study.load("tiny")
+    make_all(changed.store, [TEACHER])
+    assert changed.publish() == [TEACHER]
+    after = Study.load("tiny").store.index["runs"]
+    assert sorted(entry["run"] for entry in after.values()) == sorted(entry["run"] for entry in before.values())
+    [key] = after.keys() - before.keys()
+    assert after[key]["run"] == TEACHER
 
 
 def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only_where_they_are_needed(study, root):
@@ -104,7 +120,7 @@ def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only
     others = ["teacher/electra/seed-1", "student/electra/seed-1"]
     weights = "transfer/electra/seed-0"  # for the other seed's teacher
     assert list(clone.store.needed(list(clone.plan))) == ["ensemble/tuned/seed-1", weights, *others]
-    path = root / "reports" / "tiny" / "runs" / "lexical" / "word_overlap.parquet"
+    path = root / "reports" / "tiny" / "scores" / "lexical" / "word_overlap.parquet"
     path.write_bytes(path.read_bytes() + b"\n")
     for lose in (lambda: None, path.unlink):
         lose()

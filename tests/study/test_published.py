@@ -20,15 +20,17 @@ def clone(tmp_path, monkeypatch):
     for name in STUDIES:
         shutil.copy(ROOT / "params" / f"{name}.yaml", tmp_path / "params")
         (tmp_path / "reports" / name).mkdir(parents=True)
-        (tmp_path / "reports" / name / "runs").symlink_to(ROOT / "reports" / name / "runs")
+        (tmp_path / "reports" / name / "scores").symlink_to(ROOT / "reports" / name / "scores")
     return tmp_path
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_published_run_is_found_with_its_version_and_files_and_scored_the_same_pairs(clone, name):
     study, labels = Study.load(name), {}
-    assert study.store.index
-    for run, entry in study.store.index.items():
+    assert study.store.index["runs"]
+    for key, entry in study.store.index["runs"].items():
+        run = entry["run"]
+        assert study.store.identity(run) == key, run
         assert entry["commit"], run
         assert entry["version"] == VERSIONS[study.plan[run].kind], run
         for file, digest in entry["files"].items():
@@ -45,7 +47,7 @@ def test_every_commit_that_a_published_run_says_is_in_the_history(clone, name):
     def git(*words):
         return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False).stdout.split()
 
-    commits = {entry["commit"] for entry in Study.load(name).store.index.values()}
+    commits = {entry["commit"] for entry in Study.load(name).store.index["runs"].values()}
     history = set(git("rev-list", "HEAD"))
     if git("rev-parse", "--show-toplevel", "--is-shallow-repository") != [str(ROOT), "false"]:
         pytest.skip("the history is not here: no clone of this repository, or a shallow one")

@@ -115,7 +115,8 @@ def test_a_run_of_a_strangers_index_has_a_name_that_stays_in_its_folder(root):
     stored = Study.load("tiny").store
     run = next(iter(stored.plan))
     for name in ("../../x", "/x", "a//b", ".x"):
-        entry = {"identity": stored.identity(run), "facts": {}, "files": {}}
-        store.write_json(stored.index_folder / "index.json", {name: entry})
+        entry = {"run": name, "commit": None, "facts": {}, "files": {}}
+        index = {"sources": {}, "runs": {stored.identity(run): entry}}
+        store.write_json(stored.index_folder / "index.json", index)
         with pytest.raises(ValueError, match=r"^expected a run's name"):
             Study.load("tiny").store.find(run)

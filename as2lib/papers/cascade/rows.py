@@ -83,8 +83,7 @@ def systems(study: Study) -> list[Row]:
 
 def notebooks(study: Study) -> list[Notebook]:
     read = (study.systems[baseline(study)], *systems(study))
-    with_exits = tuple(system.run for system in read if "cascade" in system.spec)
-    return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read, parts={"exits": with_exits})]
+    return [Notebook("08_cascade", "Can one encoder prune its own candidates?", read)]
 
 
 def sets(study: Study) -> dict[str, Pairs]:

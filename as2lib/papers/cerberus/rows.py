@@ -85,16 +85,15 @@ def notebooks(study: Study) -> list[Notebook]:
     costs = (*trivial(study), *table2(study))
     latency = [Notebook("05_latency", "What does each model cost to run?", costs, timed=True)] if timed else []
     resemble = Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study)))
-    heads = tuple(system.run for system in table3(study) if system.group == "heads")
     compared = tuple({name for pair in headline(study) for name in pair})
     return [
         Notebook("01_data", data, baselines),
         Notebook("02_teachers", transfer, (*models, *direct(study))),
-        Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses, parts={"heads": heads}),
+        Notebook("03_distillation", "Does one model with k heads match the ensemble?", uses),
         Notebook("04_mhs_configs", "How many layers should a head have?", shapes, timed=timed),
         *latency,
         *[resemble] * (len(study.teachers) > 1),  # it asks whether a head has more of its own teacher than of others
-        Notebook("07_significance", "Which differences are real?", tuple(systems(study)), parts={"last": compared}),
+        Notebook("07_significance", "Which differences are real?", tuple(systems(study)), last=compared),
     ]
 
 
