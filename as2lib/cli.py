@@ -318,7 +318,9 @@ def publish(
     runs: Annotated[list[str] | None, typer.Argument(help="names of runs; default: all that are made")] = None,
 ) -> None:
     """Add the scores of runs to reports/<study>/scores/."""
-    print(f"{len(_load(study).publish(runs or None))} runs published")
+    from as2lib.study.publishing import publish as add
+
+    print(f"{len(add(_load(study), runs or None))} runs published")
 
 
 if __name__ == "__main__":

@@ -4,19 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 from as2lib.study.run import Notebook, Row, by_name
 
-if TYPE_CHECKING:
-    from as2lib.study import Study
-
+Study: TypeAlias = Any  # that of study.py, which stands above
 # Section of a study's file that asks for a paper → its module, in reading order, as `as2lib.papers` registers them.
 # Each has `systems(study)`, `notebooks(study)` or both; and, for a table of its own, `table2(study)`.
 PAPERS: dict[str, ModuleType] = {}
 
 
-def systems(study: "Study") -> list[Row]:
+def systems(study: Study) -> list[Row]:
     """Every system of the study, in the order of the papers' tables."""
     systems = by_name(chain(*_of_each_paper(study, "systems")))
     if unknown := [name for name, seeds in study.rows.items() if seeds is not None and name not in systems]:
@@ -25,7 +23,7 @@ def systems(study: "Study") -> list[Row]:
     return list(systems.values())
 
 
-def notebooks(study: "Study") -> list[Notebook]:
+def notebooks(study: Study) -> list[Notebook]:
     """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds; one, 00, of
     pairs of one's own.
     """
@@ -37,7 +35,7 @@ def notebooks(study: "Study") -> list[Notebook]:
     return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
 
-def _of_each_paper(study: "Study", function: str) -> Iterator[list]:
+def _of_each_paper(study: Study, function: str) -> Iterator[list]:
     """What a function of each paper gives that the study asks for; every study asks for what has no section."""
     for section, paper in PAPERS.items():
         if getattr(study, section, True) and hasattr(paper, function):

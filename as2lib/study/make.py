@@ -6,7 +6,7 @@ m pairs · k teachers · c = 2 classes
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy
 import pandas
@@ -42,9 +42,8 @@ from as2lib.study.encoders import require_known_tensors
 from as2lib.study.ensemble import Platt, calibration, combined, fitted
 from as2lib.study.run import Run
 
-if TYPE_CHECKING:
-    from as2lib.study.store import Store, StoredRun
-
+Store: TypeAlias = Any  # those of store.py, which stands above
+StoredRun: TypeAlias = Any
 Made = tuple[dict[str, pandas.DataFrame], dict[str, Any]]  # split → its scored pairs; facts
 RELEASED = "google/electra-base-discriminator"  # the encoder of the CERBERUS paper's released student
 LOSS_ARGUMENTS = ("alpha", "tau", "settings", "unit", "schedule")
@@ -57,7 +56,7 @@ transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()  # of a model's one file, written in no time
 
 
-def fit(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """Train a run: model/ and log.jsonl go to its folder, in which it goes on from its checkpoint."""
     spec, precision, training = run.spec, run.computing["precision"], dict(run.spec["training"])
     in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
@@ -111,14 +110,14 @@ def fit(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
     return {split: table.assign(last=last[split]["score"]) for split, table in tables.items()}, facts
 
 
-def ensemble(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+def ensemble(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """The members' scores combined: their mean, a mean with weights tuned on dev, or a logistic regression on dev."""
     members = store.parents(run)["members"]
     facts = fitted(run, members)
     return {split: combined(run, facts, members, split) for split in run.data}, facts
 
 
-def ranker(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+def ranker(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """What is taken as it is, a ranker that learns nothing, or a model or a table of others; facts: `parameters` where
     known, of a model the sizes that cost.
     """
@@ -132,7 +131,7 @@ def ranker(store: "Store", run: Run, folder: Path, progress: bool = False) -> Ma
     return tables, {"parameters": parameters, "encoder": sizes_of(model), "shape": shape}
 
 
-def shuffled(store: "Store", run: Run, folder: Path, progress: bool = False) -> Made:
+def shuffled(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """A model's scores where each question's candidates come in a random order; rows stay in the original one."""
     [parent] = store.parents(run)["model"]
     model, encoder = models.load(parent.model_folder).to(computing_on()), load_encoder(parent.model_folder)
@@ -154,7 +153,7 @@ MAKERS: dict[str, Callable[..., Made]] = {
 # ---------------------------------------------------------------- the model of a fit before its first step
 
 
-def build(store: "Store", run: Run) -> tuple[Any, Any]:
+def build(store: Store, run: Run) -> tuple[Any, Any]:
     """The model before its first step, and what encodes its pairs."""
     spec, start = run.spec, store.parents(run).get("start")
     if "words" in spec:
@@ -187,7 +186,7 @@ def build(store: "Store", run: Run) -> tuple[Any, Any]:
     return model, PairEncoder(tokenizer, spec["max_length"])
 
 
-def _of_words(store: "Store", run: Run) -> tuple[Any, Any]:
+def _of_words(store: Store, run: Run) -> tuple[Any, Any]:
     """A model over static word vectors."""
     shape = dict(run.spec["words"])
     network = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
@@ -227,7 +226,7 @@ def training_pairs(run: Run) -> Dataset:
     return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 
 
-def logits_of(store: "Store", run: Run, teacher: "StoredRun", pairs: Dataset, platt: Platt) -> numpy.ndarray:
+def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt: Platt) -> numpy.ndarray:
     """What a teacher says of the pairs of a run: logits, (m, c) float32, calibrated where `platt` says.
 
     Those of a model are computed once, and kept in its folder.

@@ -6,13 +6,11 @@ Importing this brings in neither torch nor numpy, so that a study is planned at 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from as2lib.fit import objectives
 
-if TYPE_CHECKING:
-    from as2lib.study.study import Study
-
+Study: TypeAlias = Any  # that of study.py, which stands above
 VERSIONS = {
     "lexical": 1,
     "ranker": 1,
@@ -167,13 +165,13 @@ class Row(Scorer):
     parents: Parents = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
 
-    def of(self, study: "Study") -> "Row":
+    def of(self, study: Study) -> "Row":
         """The row with the seeds that a study gives it; (): not run."""
         own = study.seeds if self.seeds is None else self.seeds
         replaced = study.rows.get(self.run)
         return replace(self, seeds=tuple(own if replaced is None else replaced))
 
-    def make(self, study: "Study", seed: int) -> Run:
+    def make(self, study: Study, seed: int) -> Run:
         """Its run of a seed, with all that this is made from."""
         parents = {}
         for role, named in self.parents.items():
@@ -186,11 +184,11 @@ class Row(Scorer):
         counts = {"fit": ("threads", "precision"), "ranker": ("precision",)}.get(self.kind, ())
         return Run(name, self.kind, seed, spec, self.data, parents, {name: getattr(study, name) for name in counts})
 
-    def runs(self, study: "Study") -> list[Run]:
+    def runs(self, study: Study) -> list[Run]:
         return [self.make(study, seed) for seed in self.seeds]
 
 
-def _parent(study: "Study", parent: Parent, seed: int) -> Run:
+def _parent(study: Study, parent: Parent, seed: int) -> Run:
     """The run of a system, by its name, or of a row: of the seed that is named, the child's, or the row's first."""
     row, of_seed = parent if isinstance(parent, tuple) else (parent, None)
     row = row.of(study) if isinstance(row, Row) else study.systems[row]
@@ -230,7 +228,7 @@ def by_name(rows: Iterable[Row]) -> dict[str, Row]:
     return first
 
 
-def plan(study: "Study", rows: Iterable[Row]) -> dict[str, Run]:
+def plan(study: Study, rows: Iterable[Row]) -> dict[str, Run]:
     """Name → run, of these rows and of all that they are made from, parents before children."""
     runs: dict[str, Run] = {}
 

@@ -126,12 +126,6 @@ class Study(params.Params):
             raise KeyError(f"no system {system!r}; `as2 plan {self.name}` lists the runs")
         return [self.run(name) for name in names]
 
-    def publish(self, names: list[str] | None = None) -> list[str]:
-        """Add runs that were made here to `reports/<study>/scores/`: `publishing.publish`."""
-        from as2lib.study.publishing import publish
-
-        return publish(self, names)
-
     def model(self, name: str) -> "str | Path":
         """What `Ranker.load` loads for a run, which is made first where it is missing: its folder, or a name."""
         planned = self.store.planned(name)

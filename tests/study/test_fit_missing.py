@@ -11,6 +11,7 @@ from as2lib.commands.studying import plan, unpinned
 from as2lib.locks import file_lock
 from as2lib.study import fit_missing
 from as2lib.study.make import MAKERS
+from as2lib.study.publishing import publish
 from as2lib.study.store import CHECKPOINT, ERROR_FILE
 from tests.study.conftest import make_all, stub_fit
 
@@ -46,7 +47,7 @@ def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkp
 def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits, capsys):
     make_all(study.store, list(study.plan))
     made = sorted(fits)
-    study.publish()
+    publish(study)
     (root / "work" / "runs").rename(root / "work" / "elsewhere")
     fits.clear()
     assert main(["fit", "tiny"]) == 0
@@ -59,12 +60,12 @@ def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_
 
 def test_publishing_refuses_an_index_with_a_merge_conflict_and_changes_nothing(study, root):
     make_all(study.store, ["lexical/word_overlap", "lexical/reciprocal_rank"])
-    study.publish(["lexical/word_overlap"])
+    publish(study, ["lexical/word_overlap"])
     path = root / "reports" / "tiny" / "scores" / "index.json"
     path.write_text(f"<<<<<<< HEAD\n{path.read_text()}>>>>>>> theirs\n")
     before = {path: path.read_bytes() for path in (root / "reports").rglob("*.*")}
     with pytest.raises(ValueError, match=r"reports/tiny/scores/index\.json"):
-        Study.load("tiny").publish(["lexical/reciprocal_rank"])
+        publish(Study.load("tiny"), ["lexical/reciprocal_rank"])
     assert {path: path.read_bytes() for path in (root / "reports").rglob("*.*")} == before
 
 
@@ -75,12 +76,12 @@ def test_what_is_made_is_not_made_again_and_parents_come_first_and_a_changed_bud
     changed = Study.load("tiny", {"fit.adapt.steps": 5})
     assert make_all(changed.store, EVERYTHING) == [TEACHER, STUDENT]
     with pytest.raises(ValueError):  # a variant
-        changed.publish()
+        publish(changed)
 
 
 def test_publishing_adds_and_replaces_and_drops_nothing(study, root):
     make_all(study.store, ["lexical/word_overlap", STUDENT])
-    study.publish()
+    publish(study)
     before = Study.load("tiny").store.index["runs"]
     path = root / "params" / "tiny.yaml"
     path.write_text(
@@ -88,7 +89,7 @@ def test_publishing_adds_and_replaces_and_drops_nothing(study, root):
     )  # of the teacher, and so its student
     changed = Study.load("tiny")
     make_all(changed.store, [TEACHER])
-    assert changed.publish() == [TEACHER]
+    assert publish(changed) == [TEACHER]
     after = Study.load("tiny").store.index["runs"]
     assert sorted(entry["run"] for entry in after.values()) == sorted(entry["run"] for entry in before.values())
     [key] = after.keys() - before.keys()
@@ -98,14 +99,14 @@ def test_publishing_adds_and_replaces_and_drops_nothing(study, root):
 def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only_where_they_are_needed(study, root):
     make_all(study.store, EVERYTHING)
     ours, identity = study.run(STUDENT).scores(), study.store.identity(STUDENT)
-    of_ensemble = study.publish(["ensemble/tuned/seed-0"])
+    of_ensemble = publish(study, ["ensemble/tuned/seed-0"])
     assert of_ensemble == [
         "lexical/word_overlap",
         "lexical/reciprocal_rank",
         "ensemble/tuned/seed-0",
     ]  # with its members
-    assert sorted(of_ensemble + study.publish()) == sorted(name for name in study.plan if not name.endswith("seed-1"))
-    assert study.publish() == []
+    assert sorted(of_ensemble + publish(study)) == sorted(name for name in study.plan if not name.endswith("seed-1"))
+    assert publish(study) == []
     (root / "work" / "runs").rename(root / "work" / "elsewhere")
     for path in root.glob("*.tsv"):
         path.unlink()
