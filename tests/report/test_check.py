@@ -13,7 +13,7 @@ from as2lib.report import check
 def metrics(tmp_path, monkeypatch):
     """The numbers of a notebook of a published study, in a clone whose HEAD has other ones too."""
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    monkeypatch.setattr("as2lib.study.store.Store.index", {"runs": {"key": {}}})
+    monkeypatch.setattr("as2lib.study.store.Store.index", {"sources": {}, "runs": {"key": {"run": "mine"}}})
     path = tmp_path / "reports" / "selqa" / "metrics" / "03.json"
     path.parent.mkdir(parents=True)
     return path
