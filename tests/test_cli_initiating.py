@@ -55,7 +55,7 @@ def test_what_is_there_is_not_written_over(folder, capsys):
 def test_a_system_of_ones_own_is_planned_fitted_and_scored(folder, capsys):
     assert init("--quick", "--encoder", "encoder") == 0
     with open("params/my.yaml", "a") as file:
-        file.write("own:\n  mine:\n    loss: ranknet\n")
+        file.write("  own:\n    mine:\n      loss: ranknet\n")
     for command in (["rank", "own/mine/seed-0", "red ?", "it is"], ["score", "own/mine/seed-0"]):
         assert main([*command, "--study", "my"]) == 2  # it would train for a while
         assert "`as2 fit my own/mine/seed-0` trains " in capsys.readouterr().err
