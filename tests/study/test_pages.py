@@ -178,6 +178,8 @@ def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_a
 
 def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it(study_root, monkeypatch, capsys):
     monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
+    monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
+    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
     path = study_root[0] / "notebooks" / "01_data.ipynb"
     path.write_text(path.read_text().replace("overrides = {}", "overrides = {'seeds': [0]}"))
     assert main(["page", "tiny", "01"]) == 2
