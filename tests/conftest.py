@@ -1,6 +1,7 @@
 """What every test stands on: one thread a process, and the longest files first."""
 
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -37,3 +38,9 @@ def own_root(tmp_path, monkeypatch):
     """An empty project."""
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_kernel(monkeypatch):
+    """No test is a notebook's kernel because another of its process loaded ipykernel."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)

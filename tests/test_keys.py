@@ -37,6 +37,6 @@ def test_an_alias_and_a_merge_stand_for_what_they_name(tmp_path):
 @pytest.mark.parametrize("name", ["no", "null"])
 def test_a_studys_name_that_yaml_reads_otherwise_stands_in_quotes(name, own_root):
     path = own_root / f"{name}.yaml"
-    path.write_text(f"study: {name}")
-    with pytest.raises(ValueError, match=rf"^{name}.yaml: study: expected {name}, [^\n]*quotes$"):
+    path.write_text(f"study:\n  name: {name}")
+    with pytest.raises(ValueError, match=rf"^{name}.yaml: name: expected {name}, [^\n]*quotes$"):
         Study.load(path)

@@ -1,5 +1,4 @@
 import json
-import sys
 
 import pytest
 import torch
@@ -159,8 +158,7 @@ def test_a_number_that_means_nothing_is_refused_by_its_name(setting):
         fit(**setting)
 
 
-def test_a_line_says_where_a_fit_begins_and_nothing_where_nobody_looks(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which another test of this process may have loaded
+def test_a_line_says_where_a_fit_begins_and_nothing_where_nobody_looks(capsys):
     fit(progress=True)
     assert capsys.readouterr().err == "begins: 8 steps\n"
     fit()
