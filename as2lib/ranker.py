@@ -145,8 +145,8 @@ class Ranker:
             raise ValueError(f'{name}: expected the backend "torch" or "onnx", got {backend!r}')
         if backend == "onnx" or (folder / EXPORTED).exists():
             if backend == "torch" or device not in (None, "cpu") or precision not in ("float32", "auto"):
-                asked = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
-                raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {asked}")
+                options = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
+                raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {options}")
             folder = exported(name)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
         device = computing_on(device)  # what can't be is refused before anything is loaded
@@ -192,10 +192,10 @@ class Ranker:
             ranking = []
             for position, score in zip(order[:top].tolist(), scores.tolist(), strict=False):
                 i = start + position
-                said = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
+                probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
                 row, name = rows[i] if isinstance(rows[i], Mapping) else None, read[i].get("candidate_id")
-                said_odds = None if self.model is None else float(odds[i])
-                ranking.append(Ranked(answers[i], score, said_odds, position, said, name, row))
+                log_odds_of_row = None if self.model is None else float(odds[i])
+                ranking.append(Ranked(answers[i], score, log_odds_of_row, position, probabilities, name, row))
             rankings.append(ranking)
             start += size
         return rankings
@@ -228,14 +228,13 @@ class Ranker:
 
         number: (m,) int, rising: of each pair's question.  Computed in parts of whole questions.
         """
-        found = []
+        scored = []
         for rows in Questions.together(number).parts(self._pairs_held):
             part = slice(rows[0], rows[-1] + 1)
-            found.append(self._score_part(questions[part], answers[part], number[part], *options))
-        parts = {
-            name: numpy.concatenate([parts[name] for _, parts in found]) for name in (found[0][1] if found else ())
-        }
-        return numpy.concatenate([numpy.empty(0), *(odds for odds, _ in found)]), parts
+            scored.append(self._score_part(questions[part], answers[part], number[part], *options))
+        names = scored[0][1] if scored else ()
+        parts = {name: numpy.concatenate([parts[name] for _, parts in scored]) for name in names}
+        return numpy.concatenate([numpy.empty(0), *(odds for odds, _ in scored)]), parts
 
     def _score_part(
         self,

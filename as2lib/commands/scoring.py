@@ -64,6 +64,7 @@ def rank_file(
     tag: str,
     batch_size: int | None = None,
 ) -> None:
+    """Rank the candidates of each question of a file, and write them as a table or a TREC run, or print them."""
     require_place(out, (*TABLE_SUFFIXES, *trec.RUN_SUFFIXES), source)
     pairs = load_unlabelled(Path(source))
     ranker = load()
@@ -72,8 +73,7 @@ def rank_file(
     if out and Path(out).suffix.lower() in trec.RUN_SUFFIXES:
         trec.write_run(table, out, tag)
         return
-    names = ("question_id", "rank", "candidate_id", "position", "score", "log_odds", "answer")
-    write_table(table[[name for name in names if name in table]], out)
+    write_table(table.filter("question_id rank candidate_id position score log_odds answer".split()), out)
 
 
 def score(

@@ -61,12 +61,12 @@ def _require_class_one_answers(model: nn.Module) -> None:
     if not isinstance(config, PretrainedConfig) or config.num_labels != CLASSES:
         return
     names = [str(config.id2label[number]) for number in range(CLASSES)]
-    said = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
+    labels = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
     correct = class_meant(names)
     if correct is None:
-        note(f"{said}; label 1 is taken for the correct one")
+        note(f"{labels}; label 1 is taken for the correct one")
     if correct == 0:
-        raise ValueError(f"{said}: expected label 1 to be the correct one; exchange them and the last layer's two rows")
+        raise ValueError(f"{labels}: expected label 1 to be the correct one; exchange them and the last layer's rows")
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
@@ -161,19 +161,19 @@ def open_model(name: str | Path, config: PretrainedConfig, start: bool = False) 
         part, _, rest = tensor.partition(".")
         return start and (part != model.base_model_prefix or "pooler" in rest.split("."))
 
-    replaced = {tensor: there for tensor, there, _ in report["mismatched_keys"]}
-    kept = {tensor for tensor, there in replaced.items() if may_be_new(tensor) and there[0] == 1}
-    if kept:
+    replaced = {tensor: shape for tensor, shape, _ in report["mismatched_keys"]}
+    one_label = {tensor for tensor, shape in replaced.items() if may_be_new(tensor) and shape[0] == 1}
+    if one_label:
         config.num_labels = 1
         weights = open_model(name, config).state_dict()
         config.num_labels = CLASSES
-        for tensor in kept:
+        for tensor in one_label:
             z = weights[tensor]
             model.state_dict()[tensor].copy_(torch.cat([torch.zeros_like(z), z]))
     for tensor, values in model.state_dict().items():
         if tensor in {*replaced, *report["missing_keys"]} and not may_be_new(tensor):
             shape = f"expected a tensor of shape {tuple(values.shape)}, got none"
             raise ValueError(f"{name}: {tensor}: {shape}, so it would score at random; train it first, by as2 train")
-        if tensor in replaced and tensor not in kept:
+        if tensor in replaced and tensor not in one_label:
             note(f"{name} scores with another number of labels: a new classifier of two classes replaces {tensor}")
     return for_ranking(model)
