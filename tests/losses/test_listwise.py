@@ -12,15 +12,14 @@ lists = st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 1)), min_size=1, max
 
 @given(st.lists(lists, min_size=1, max_size=4))
 def test_it_is_scipys_relative_entropy_averaged_over_answered_questions(questions):
-    longest = max(map(len, questions))
-    scores, labels, mask = (torch.zeros(len(questions), longest, dtype=torch.float64) for _ in range(3))
-    expected = []
+    shape, expected = (len(questions), max(map(len, questions))), []
+    scores, labels = torch.full(shape, 99.0, dtype=torch.float64), torch.ones(shape)  # under no mask: must not matter
+    mask = torch.zeros(shape)
     for row, question in enumerate(questions):
-        s, y = (numpy.array(values, dtype=float) for values in zip(*question, strict=True))
-        scores[row, : len(s)], labels[row, : len(s)], mask[row, : len(s)] = map(
-            torch.tensor, (s, y, numpy.ones(len(s)))
-        )
-        scores[row, len(s) :], labels[row, len(s) :] = 99.0, 1.0  # under no mask: must not matter
+        values = torch.tensor(question, dtype=torch.float64)
+        scores[row, : len(question)], labels[row, : len(question)] = values.T
+        mask[row, : len(question)] = 1
+        s, y = values.numpy().T
         if y.sum():
             expected.append(rel_entr(y / y.sum(), softmax(s)).sum())
     loss = listwise_kl(scores, labels, mask).total.item()

@@ -6,13 +6,6 @@ from as2lib.papers.cascade.rows import schemes
 from tests.study.conftest import STEP
 
 
-def test_the_model_of_all_layers_is_the_teachers_run_where_it_learns_what_that_learns():
-    study = Study.load("wikiqa")
-    for seed in study.seeds:
-        whole, teacher = f"monolith/6/target/seed-{seed}", f"teacher/pointwise/seed-{seed}"
-        assert study.store.identity(whole) == study.store.identity(teacher)
-
-
 @pytest.mark.parametrize(("name", "deepest"), [("wikiqa", 6), ("sample", 4)])
 def test_the_papers_deepest_model_stands_beside_our_deepest_and_its_ratios_beside_ours(name, deepest):
     study = Study.load(name, {"cascade.seeds": [0]})
