@@ -149,7 +149,7 @@ def shares(cost: numpy.ndarray, values: numpy.ndarray, resamples: int) -> numpy.
 
 
 def points(study: Study, rows: pandas.DataFrame, main: Iterable[str]) -> pandas.DataFrame:
-    """What a figure of the `rows` of `by_cost` shows, by label: cost in operations of the untaught base, MAP and front.
+    """What a figure of the `rows` of `by_cost` shows, by label: cost (the labels-only student: 1), MAP and front.
 
     main: names of systems; the first of them, of those on the front, and the baseline, which costs nothing, have a
     `label`.  band: how far below a system on the front another cannot be distinguished from it, half of the 95 %

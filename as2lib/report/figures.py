@@ -31,7 +31,7 @@ COLORBLIND = seaborn.color_palette("colorblind", 10)
 PALETTE = [*COLORBLIND[:7], COLORBLIND[9], "#006374"]  # without grey, which has no name, and yellow, which is too light
 MARKERS, DASHES = "os^DvP*<>X", ("-", "--", "-.", ":")
 GROUPS = {  # a group of systems → its place in the palette, the same in every figure
-    **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "untaught": 5},
+    **{"heads": 0, "teacher": 1, "one teacher": 2, "ensemble": 3, "one model": 4, "labels only": 5},
     **{"Compare-Aggregate": 6, "cascade": 7, "Cosinet": 8},
 }
 WIDTH = 8.0  # inches

@@ -204,7 +204,7 @@ class Teacher(Backbone):
 
 
 class Base(Backbone):
-    """A further base model: untaught, and taught by the student's own teacher."""
+    """A further base model: by labels alone, and taught by the student's own teacher."""
 
     label: str = Field(description="what tables call it: MPNet of six layers")
 
@@ -335,7 +335,7 @@ class Params(Strict):
     title: str
     data: Data
     teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
-    student: Backbone = Field(description="the encoder from which students, heads and the untaught base start")
+    student: Backbone = Field(description="the encoder from which students, heads and the labels-only student start")
     bases: dict[TeacherName, Base] = Field({}, description="further base models by name, of other families than it")
     fit: Fit
     distillation: Distillation
@@ -370,7 +370,7 @@ class Params(Strict):
 
     @property
     def own_teacher(self) -> str:
-        """The name of the student's own teacher, the first; `base/<own teacher>` is the untaught base."""
+        """The name of the student's own teacher, the first; `base/<own teacher>` is the labels-only student."""
         return next(iter(self.teachers))
 
     @property

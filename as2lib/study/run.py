@@ -151,7 +151,7 @@ class Row(Scorer):
 
     run: the name of its runs without the seed ("mhs/3h1"), and the key of `published/*.csv` and of `claims.csv`.
     label: the only name it has, wherever a person reads it ("MHS").
-    group: what colours and legends tell apart ("heads", "teacher", "one teacher", "untaught", "ensemble", …).
+    group: what colours and legends tell apart ("heads", "teacher", "one teacher", "labels only", "ensemble", …).
     data: as a run's.  parents: role → what they are made from, by name or row; or a function of the seed.
     seeds: of its runs; None: the study's; `rows` of a study's file replaces them.
     """

@@ -24,12 +24,12 @@ def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
     assert not set(beside) & set(ranked)
 
 
-def test_the_untaught_base_stays_where_the_teacher_is_the_same_fit(root):
+def test_the_labels_only_student_stays_where_the_teacher_is_the_same_fit(root):
     teacher = Study.load("tiny").teachers["electra"].config
     study = Study.load("tiny", {"student.config": teacher, "cosinet": None})
     assert study.store.identity("base/electra/seed-0") == study.store.identity("teacher/electra/seed-0")
     labels = [pipeline.label for pipeline in frontier.pipelines(study)]
-    assert "untaught base" in labels  # all costs are counted by it
+    assert "labels-only student" in labels  # all costs are counted by it
     assert "ELECTRA teacher" not in labels
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from as2lib.report.tables import cell, formatted, styled
 
-LABELS = {"mhs/3h1": "MHS", "base/electra": "untaught base"}
+LABELS = {"mhs/3h1": "MHS", "base/electra": "labels-only student"}
 
 
 def results() -> pandas.DataFrame:
@@ -21,7 +21,7 @@ def results() -> pandas.DataFrame:
 
 def test_a_run_is_shown_by_its_label_and_a_mean_with_its_spread():
     shown = formatted(results(), LABELS)
-    assert shown["system"].tolist() == ["MHS", "untaught base"]
+    assert shown["system"].tolist() == ["MHS", "labels-only student"]
     assert shown["MAP"].tolist() == ["75.0 ± 0.4", "70.0"]
     assert shown["P@1"].tolist() == ["75.0 ± < 0.1", "70.0 ± 0.0"]  # a small spread is none that is zero
     assert "MAP ±" not in shown

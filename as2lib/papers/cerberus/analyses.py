@@ -68,7 +68,9 @@ class Seed(NamedTuple):
     """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker."""
 
     number: int
-    heads: pandas.DataFrame  # those of the student, then the controls: the untaught base, a ranker that learns nothing
+    heads: (
+        pandas.DataFrame
+    )  # those of the student, then the controls: the labels-only student, a ranker that learns nothing
     teachers: pandas.DataFrame
     rankers: pandas.DataFrame  # the student as a whole, then the controls
     label: pandas.Series

@@ -27,7 +27,7 @@ def roles(study: Study) -> SimpleNamespace:
     own_teacher, heads = study.own_teacher, len(study.teachers)
     return SimpleNamespace(
         mhs=f"mhs/{heads}h1",
-        base=f"base/{own_teacher}",  # the untaught base
+        base=f"base/{own_teacher}",  # the labels-only student
         student=f"student/{own_teacher}",  # of the student's own teacher
         last_student=f"student/{[*study.teachers][-1]}",
         hydra=f"hydra/{heads}h1",
@@ -77,9 +77,9 @@ def systems(study: Study) -> list[Row]:
 def notebooks(study: Study) -> list[Notebook]:
     """Notebooks 01 to 07, each with the systems that it reads."""
     baselines, timed = tuple(trivial(study)), study.latency is not None
-    models = (*baselines, *teachers(study), *untaught(study))
+    models = (*baselines, *teachers(study), *labels_only(study))
     uses = (*baselines, *table2(study), *table3(study), *kinds(study), *own(study), *taken.systems(study))
-    shapes = (*baselines, *untaught(study)[-1:], *table4(study), *number_of_heads(study))
+    shapes = (*baselines, *labels_only(study)[-1:], *table4(study), *number_of_heads(study))
     data = "What do the data look like, do the splits leak, and how far do trivial rankers get?"
     transfer = "How good are the teachers, and what does transfer-then-adapt add?"
     costs = (*trivial(study), *table2(study))
@@ -115,7 +115,7 @@ def trivial(study: Study) -> list[Row]:
 
 def table2(study: Study) -> list[Row]:
     """Rows 1 to 14; beyond the paper, the study's further bases, and before the ensembles the mean of the teachers."""
-    return [*teachers(study), *untaught(study), *families(study), *students(study)]
+    return [*teachers(study), *labels_only(study), *families(study), *students(study)]
 
 
 def teachers(study: Study) -> list[Row]:
@@ -131,16 +131,16 @@ def teachers(study: Study) -> list[Row]:
     return planned(study, rows)
 
 
-def untaught(study: Study) -> list[Row]:
+def labels_only(study: Study) -> list[Row]:
     """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
     names = [name for name, each in study.teachers.items() if each.base or not each.scores]
-    return planned(study, [untaught_base(study, name) for name in reversed(names)])
+    return planned(study, [labels_only_student(study, name) for name in reversed(names)])
 
 
-def untaught_base(study: Study, name: str) -> Row:
+def labels_only_student(study: Study, name: str) -> Row:
     each = study.teachers[name]
-    label = "untaught base" if name == study.own_teacher else f"untaught base ({each.label})"
-    return Row(f"base/{name}", label, "untaught", **fit(study, study.base_of(name), **objective(each)))
+    label = "labels-only student" if name == study.own_teacher else f"labels-only student ({each.label})"
+    return Row(f"base/{name}", label, "labels only", **fit(study, study.base_of(name), **objective(each)))
 
 
 def families(study: Study) -> list[Row]:
@@ -148,7 +148,9 @@ def families(study: Study) -> list[Row]:
     own_teacher, rows = study.own_teacher, []
     for name, base in study.bases.items():
         learns, start = objective(study.teachers[own_teacher]), f"base/{name}"
-        rows.append(Row(f"base/{name}", f"untaught base ({base.label})", "untaught", **fit(study, start, **learns)))
+        rows.append(
+            Row(f"base/{name}", f"labels-only student ({base.label})", "labels only", **fit(study, start, **learns))
+        )
         taught, teacher = fit(study, start, "kd", (f"teacher/{own_teacher}",)), study.teachers[own_teacher].label
         label = f"{base.label}, taught by the {teacher} teacher"
         rows.append(Row(f"taught-base/{name}", label, "one teacher", **taught))
@@ -170,12 +172,12 @@ def students(study: Study) -> list[Row]:
     for name in reversed(labels):
         taught = fit(study, "student", "kd", (f"teacher/{name}",))
         rows.append(Row(f"student/{name}", f"student of the {labels[name]} teacher", "one teacher", **taught))
-    bases, of_one_teacher = [base.run for base in reversed(untaught(study))], [f"student/{name}" for name in labels]
+    bases, of_one_teacher = [base.run for base in reversed(labels_only(study))], [f"student/{name}" for name in labels]
     taught_bases = [f"{'taught-base' if name in with_base else 'student'}/{name}" for name in labels]
     tuned = {"combine": "weighted", "trials": study.ensemble.trials}
     ensembles = {
         "teachers": ("ensemble of teachers", ensemble(study, every_teacher(study))),
-        "bases": (f"ensemble of {number(len(bases))} untaught", ensemble(study, bases, **tuned)),
+        "bases": (f"ensemble of {number(len(bases))} labels-only students", ensemble(study, bases, **tuned)),
         "taught-bases": (f"ensemble of {many} taught bases", ensemble(study, taught_bases, **tuned)),
         "students": (f"ensemble of {many}", ensemble(study, of_one_teacher, **tuned)),
     }
@@ -198,13 +200,13 @@ def table3(study: Study) -> list[Row]:
     of, heads, every = roles(study), len(study.teachers), every_teacher(study)
     label, grid = study.teachers[study.own_teacher].label, tuple(study.grid_seeds)
     summed, in_turn = (fit(study, "student", loss, every) for loss in ("kd_sum", "kd_round_robin"))
-    untaught = with_heads(study, heads, perturb=True, start="student", loss="ce_per_head")
+    alone = with_heads(study, heads, perturb=True, start="student", loss="ce_per_head")
     one_teacher = with_heads(study, heads, perturb=True, teachers=(of.teacher,) * heads, **PER_HEAD)
     from_ensemble = fit(study, "student", "kd", ("ensemble/teachers",))
     rows = [
         Row("student/sum", "student of all teachers, summed", "one model", **summed, seeds=grid),
         Row("student/robin", "student of all teachers, in turn", "one model", **in_turn, seeds=grid),
-        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", "heads", **untaught, seeds=grid),
+        Row(f"{of.mhs}-no-teacher", "MHS without a teacher", "heads", **alone, seeds=grid),
         Row(f"{of.mhs}-one-teacher", f"MHS, one {label} teacher", "heads", **one_teacher, seeds=grid),
     ]
     last = Row("student/from-ensemble", "student of the ensemble of teachers", "one model", **from_ensemble, seeds=grid)
@@ -293,7 +295,7 @@ def direct(study: Study) -> list[Row]:
     if study.fit.direct is None:
         return []
     rows = []
-    for system in (*teachers(study), *untaught(study)):
+    for system in (*teachers(study), *labels_only(study)):
         if system.kind == "ranker":
             continue
         role, name = system.run.split("/")
@@ -336,7 +338,7 @@ def hydra_teachers(study: Study) -> Any:
     """Hydra's teachers: row 6 of the next seeds in turn; or of the study's first ones for all its seeds, and, where it
     has too few, more of them.
     """
-    base, heads = untaught_base(study, study.own_teacher), len(study.teachers)
+    base, heads = labels_only_student(study, study.own_teacher), len(study.teachers)
     if study.mhs.teachers_of_one_kind == "next":
         return lambda seed: tuple((base, each) for each in next_seeds(study, seed))
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")
