@@ -35,7 +35,7 @@ def systems(study: Study) -> list[Row]:
 def is_published(store: Store, row: Row) -> bool:
     """Whether a ranker's scores are published, made from the file or model that the study names now."""
     published = {entry["run"] for entry in store.index["runs"].values()}
-    return row.run in published and row.encoders[0] in store.index_sources
+    return row.run in published and row.encoders[0] in store.sources
 
 
 def at_hand(row: Row) -> bool:

@@ -44,6 +44,12 @@ def write_columns(path: Path, table: pandas.DataFrame) -> None:
 
 
 @lru_cache(maxsize=128)  # systems of several runs read each of them many times
+def read(path: Path) -> pandas.DataFrame:
+    """A split's pairs of a run that was made here."""
+    return pandas.read_parquet(path)
+
+
+@lru_cache(maxsize=128)
 def read_scores(path: Path, digest: str, split: str) -> pandas.DataFrame:
     """A split's pairs with `score` and what else there is.  Raises ValueError for a file of another SHA-256."""
     if not path.exists() or file_sha256(path) != digest:

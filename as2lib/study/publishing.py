@@ -26,18 +26,19 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         names = [run.name for run in stored if run and not run.scores_only and run.identity not in index["runs"]]
     members = [member.name for name in names for member in store.planned(name).parents.get("members", ())]
     names = list(dict.fromkeys([name for name in members if store.identity(name) not in index["runs"]] + names))
-    for name in store.needed(names):
-        store.make(name)
-    runs = [run for run in map(store.find, names) if not run.scores_only]
+    runs = [run for run in map(study.run, names) if not run.scores_only]
     of_last = {name for notebook in catalogue.notebooks(study) for name in notebook.last}
     members_of = {run.system: run.parents["members"] for run in store.plan.values() if run.kind == "ensemble"}
     of_last |= {member.system for name in of_last for member in members_of.get(name, ())}
-    entries = {run.identity: _write(run, store, run.run.system in of_last) for run in runs}
-    names = {run.name for run in runs}
-    kept = {key: entry for key, entry in index["runs"].items() if entry["run"] not in names}
-    sources = index["sources"] | {name: value for run in runs for name, value in store.sources(run.name).items()}
+    entries, sources = {}, dict(index["sources"])
+    for run in runs:
+        entries[run.identity] = _write(run, store, run.run.system in of_last)
+        sources |= {part: store.data_identity(part) for parts in run.run.data.values() for part in parts}
+        sources |= {encoder: store.encoder_identity(encoder) for encoder in run.run.encoders}
+    replaced = {run.name for run in runs}
+    entries |= {key: entry for key, entry in index["runs"].items() if entry["run"] not in replaced}
     if runs:
-        by_run = sorted((kept | entries).items(), key=lambda item: item[1]["run"])
+        by_run = sorted(entries.items(), key=lambda item: item[1]["run"])
         write_json(store.index_folder / "index.json", {"sources": dict(sorted(sources.items())), "runs": dict(by_run)})
     return [run.name for run in runs]
 

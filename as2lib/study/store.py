@@ -13,8 +13,8 @@ import subprocess
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,27 +40,29 @@ class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    scores_only: whether it is one of those in `reports/`: its `files` have a SHA-256 each, and an ensemble's scores are
-        made of its `members`'.
-    last_is_best: whether the weights of its last step are those that dev chose.
+    published: its entry in index.json where it is one of those in `reports/`; an ensemble's scores are then made of its
+        `members`'.
     """
 
     run: Run
     identity: str
-    facts: dict[str, Any]
     folder: Path
+    facts: dict[str, Any]
     commit: str | None = None
-    scores_only: bool = False
-    files: dict[str, str] = field(default_factory=dict)
+    published: dict[str, Any] | None = None
     members: "tuple[StoredRun, ...]" = ()
-    last_is_best: bool = False
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
-        return f"StoredRun({self.run.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
+        return f"StoredRun({self.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
 
     @property
     def name(self) -> str:
         return self.run.name
+
+    @property
+    def scores_only(self) -> bool:
+        """Whether its scores are published, and its weights are not here."""
+        return self.published is not None
 
     @property
     def model_folder(self) -> Path | None:
@@ -76,32 +78,20 @@ class StoredRun:
         """
         if split not in ("dev", "test") or split not in self.run.data:
             raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
-        if self.scores_only:
-            return self._published(split).copy()
-        return _read_parquet(self.folder / "scores" / f"{split}.parquet").copy()
+        from as2lib.study import ensemble, published  # with numpy, which a plan does without
 
-    def _published(self, split: str) -> "pandas.DataFrame":
+        if not self.scores_only:
+            return published.read(self.folder / "scores" / f"{split}.parquet").copy()
         if self.members:
-            from as2lib.study.ensemble import combined  # with numpy, which a plan does without
-
-            return combined(self.run, self.facts, self.members, split)
-        [file] = [name for name in self.files if name.endswith(".parquet")]
-        from as2lib.study.published import read_scores
-
-        table = read_scores(self.folder / file, self.files[file], split)
-        return table.assign(last=table["score"]) if self.last_is_best else table
+            return ensemble.combined(self.run, self.facts, self.members, split)
+        [file] = [name for name in self.published["files"] if name.endswith(".parquet")]
+        table = published.read_scores(self.folder / file, self.published["files"][file], split)
+        return table.assign(last=table["score"]) if "last is best" in self.published else table.copy()
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
         path = self.folder / (f"{Path(self.name).name}.jsonl" if self.scores_only else "log.jsonl")
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
-@lru_cache(maxsize=128)  # systems of several runs read each of them many times
-def _read_parquet(path: Path) -> "pandas.DataFrame":
-    import pandas
-
-    return pandas.read_parquet(path)
 
 
 # ---------------------------------------------------------------- the runs of a study
@@ -113,7 +103,7 @@ class Store:
     def __init__(self, study: Params, plan: dict[str, Run]):
         self.study, self.plan = study, plan
         self._identities: dict[str, str] = {}
-        self._data, self.encoder_identity = cache(self._data_identity), cache(self._encoder_identity)
+        self.data_identity, self.encoder_identity = cache(self._data_identity), cache(self._encoder_identity)
 
     def planned(self, run: Run | str) -> Run:
         """The run of that name.  Raises KeyError."""
@@ -140,7 +130,7 @@ class Store:
             "version": VERSIONS[run.kind],
             "spec": run.spec,
             "seed": run.seed,
-            "data": {role: [self._data(part) for part in parts] for role, parts in run.data.items()},
+            "data": {role: [self.data_identity(part) for part in parts] for role, parts in run.data.items()},
             "parents": {role: [self.identity(run) for run in runs] for role, runs in run.parents.items()},
             **run.computing,
             **self._named(run),
@@ -159,15 +149,9 @@ class Store:
             named["classifiers"] = "glorot"  # what they start with: models/cascade.py
         return named | weights
 
-    def sources(self, run: Run | str) -> dict[str, Any]:
-        """The identities of the data and encoders that a run names, as index.json has them."""
-        run = self.planned(run)
-        identities = {part: self._data(part) for parts in run.data.values() for part in parts}
-        return identities | {encoder: self.encoder_identity(encoder) for encoder in run.encoders}
-
     def learnt_from(self, run: Run) -> str:
         """A name of the pairs that a run learns from, found without loading them."""
-        content = {"data": [self._data(part) for part in run.data["train"]]}
+        content = {"data": [self.data_identity(part) for part in run.data["train"]]}
         content |= {key: value for key, value in run.spec.items() if key in ("unlabelled", "leave_out")}
         if "precision" in run.spec["training"]:  # in which its teachers answer, too
             content["precision"] = run.spec["training"]["precision"]
@@ -178,13 +162,13 @@ class Store:
         try:
             return sets.identity(*sets.split_part(part))
         except (FileNotFoundError, ValueError):
-            if part in self.index_sources:
-                return self.index_sources[part]
-            raise
+            if part not in self.sources:
+                raise
+            return self.sources[part]
 
     def _encoder_identity(self, name: str) -> Any:
         identity = encoder_identity(name)
-        return self.index_sources.get(name, identity) if "revision" in identity else identity
+        return self.sources.get(name, identity) if "revision" in identity else identity
 
     # ------------------------------------------------------------ what is here
 
@@ -204,23 +188,16 @@ class Store:
         identity, folder = self.identity(run), self.folder(run)
         if (folder / "done.json").exists() and not (model and self._weights_missing(run)):
             done = read_json(folder / "done.json")
-            return StoredRun(run, identity, done["facts"], folder, done.get("commit"))
-        if model or identity not in self._published:
+            return StoredRun(run, identity, folder, done["facts"], done.get("commit"))
+        if model or identity not in self.published:
             return None
-        folder, entry = self._published[identity]  # perhaps of a run of equal content, of another study even
-        members = [self.find(member) for member in run.parents.get("members", ())]
-        if None in members:
-            return None
-        return StoredRun(
-            replace(run, name=entry["run"]),
-            identity,
-            entry["facts"],
-            (folder / entry["run"]).parent,
-            entry["commit"],
-            scores_only=True,
-            files=entry["files"],
-            members=tuple(members),
-            last_is_best=entry.get("last is best", False),
+        folder, entry = self.published[identity]  # perhaps of a run of equal content, of another study even
+        run, folder = replace(run, name=entry["run"]), (folder / entry["run"]).parent
+        members = tuple(self.find(member) for member in run.parents.get("members", ()))
+        return (
+            None
+            if None in members
+            else StoredRun(run, identity, folder, entry["facts"], entry["commit"], entry, members)
         )
 
     def _weights_missing(self, run: Run) -> bool:
@@ -279,28 +256,27 @@ class Store:
         return find_root() / "reports" / self.study.name / "scores"
 
     @cached_property
+    def indices(self) -> dict[Path, dict[str, Any]]:
+        """The index of each study, this one's last: `runs`, key → run, facts, commit, files; and `sources`."""
+        folders = [path.parent for path in sorted((find_root() / "reports").glob("*/scores/index.json"))]
+        folders.sort(key=lambda folder: folder == self.index_folder)
+        return {folder: read_json(folder / "index.json") for folder in folders}
+
+    @property
     def index(self) -> dict[str, dict[str, Any]]:
-        """`runs`: key → run, facts, commit and files of the study's whose scores are published; and `sources`."""
-        path = self.index_folder / "index.json"
-        return read_json(path) if path.exists() else {"sources": {}, "runs": {}}
+        """This study's."""
+        return self.indices.get(self.index_folder, {"sources": {}, "runs": {}})
 
     @cached_property
-    def _indices(self) -> dict[Path, dict[str, Any]]:
-        """The index of each study, this one's last."""
-        paths = sorted((find_root() / "reports").glob("*/scores/index.json"))
-        others = {path.parent: read_json(path) for path in paths if path.parent != self.index_folder}
-        return others | {self.index_folder: self.index}
-
-    @cached_property
-    def _published(self) -> dict[str, tuple[Path, dict[str, Any]]]:
+    def published(self) -> dict[str, tuple[Path, dict[str, Any]]]:
         """Key → where it is published, and its entry; of this study, if of several."""
-        every = self._indices.items()
+        every = self.indices.items()
         return {key: (folder, entry) for folder, index in every for key, entry in index["runs"].items()}
 
     @cached_property
-    def index_sources(self) -> dict[str, Any]:
+    def sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
-        return {name: identity for index in self._indices.values() for name, identity in index["sources"].items()}
+        return {name: identity for index in self.indices.values() for name, identity in index["sources"].items()}
 
 
 def makers() -> dict[str, Any]:
@@ -331,15 +307,12 @@ def json_sha256(content: Any) -> str:
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The object that a JSON file holds.  Raises ValueError, that names the file, where it holds anything else."""
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.  Raises ValueError, that names the file, where it holds something else."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # also of bytes that are no text
-        content = None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: expected a JSON object, got something else; restore or remove it")
-    return content
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # also of bytes that are no text
+        raise ValueError(f"{path}: expected JSON, got {error}; restore or remove it") from None
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -18,8 +18,8 @@ def fit(name="base", steps=100, parents=None, layers=2, **spec) -> Run:
 
 
 def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
-    per_token = 2 * (2 * (4 * 16**2 + 2 * 16 * 32) + 4 * 24 * 16)
+    per_token = 2 * (24 * 16**2 + 4 * 24 * 16)
     expected = per_token * (3 * 100 * 8 * 24 + 24 * estimate.PAIRS_OF_OTHERS) / (0.4 * 67e12) / 3600
     assert estimate.hours(fit()) == pytest.approx(expected)
     assert estimate.hours(fit(steps=200)) > 1.05 * expected
-    assert estimate.sizes(fit("adapted", parents=(fit(layers=4),))) == (4, 16, 32)
+    assert estimate.sizes(fit("adapted", parents=(fit(layers=4),))) == (4, 16)

@@ -7,7 +7,7 @@ from as2lib import Study
 from as2lib.keys import read_yaml
 from as2lib.paths import find_root
 from as2lib.study import findings
-from as2lib.study.findings import condition, numbers_by_name
+from as2lib.study.findings import evaluated, filled, numbers_by_name
 
 NUMBERS = {
     "mhs/3h1": {"MAP": 75.1, "P@1": 60.2, "MAP ±": 0.3, "verdict": "undecided"},
@@ -24,28 +24,19 @@ SPACE = numbers_by_name(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
     ("expression", "expected"),
     [
         ('d["mhs − base"].low < 0 < d["mhs − base"].high', True),
-        ('d["mhs/3h1 - base/electra"]["p Holm"] > 0.05 and d["pooled: mhs − base"].low > 0', True),
+        ('d["mhs/3h1 − base/electra"]["p Holm"] > 0.05 and d["pooled: mhs − base"].low > 0', True),
         ("74.9 < (mhs.MAP + base.MAP) / 2 < 75 and abs(-base.MAP) > 74", True),
         ('not questions >= 237 or mhs.verdict == "seen"', False),
         ("undefined.MAP > 0", False),
     ],
 )
 def test_a_condition_over_recorded_numbers(expression, expected):
-    assert condition(expression, SPACE) is expected
-
-
-@pytest.mark.parametrize(
-    "expression",
-    ["__import__('os').getcwd()", "mhs.MAP <", "mhs.MAP", "mhs.__class__ == 1", "mhs.MAPP > 1"],
-)
-def test_what_is_no_condition_is_refused(expression):
-    with pytest.raises(ValueError):
-        condition(expression, SPACE)
+    assert evaluated(expression, SPACE) is expected
 
 
 def test_a_number_in_a_text():
-    text = '{d["mhs − base"].low:+.1f} {mhs["P@1"]:.0f} and {questions:,d}; {undefined.MAP:.1f}'
-    assert text.format_map(SPACE) == "−1.2 60 and 237; –"
+    text = '{d["mhs − base"].low:+.1f}\n{mhs["P@1"]:.0f} and {questions:,d}; {undefined.MAP:.1f}'
+    assert filled(text, SPACE) == "−1.2 60 and 237; –"
     shown = [f"{findings.Number(value):+.1f}" for value in (-0.04, 0.04, -0.06, 0.06)]
     assert shown == ["0.0", "0.0", "−0.1", "+0.1"]
 
@@ -62,6 +53,13 @@ names:
   - say: It has {mhs.MAP:.1f}.
     holds: mhs.MAP > 80
 """
+
+
+NO_CONDITION = ["__import__('os').getcwd()", "d.questions <", "d.questions", "d.__class__ == 1", "d.answers > 1"]
+
+
+def condition(holds: str) -> str:
+    return f'- {{say: x, holds: "{holds}"}}'
 
 
 def write(root, text: str, numbers=None) -> None:
@@ -87,7 +85,13 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
     assert findings.broken(study) == ["00_own: no longer follows from the numbers: It has 75.1."]
     write(root, FINDINGS.replace("00_own", "00_oven"))
     assert findings.broken(study) == ["00_oven: findings of no page"]
-    for item in ("- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"):
+    for item in (
+        "- say: x",
+        "- x",
+        "{say: x, holds: y}",
+        "- {say: '{nothing}', holds: 1 < 2}",
+        *map(condition, NO_CONDITION),
+    ):
         write(root, f"00_own:\n  {item}\n")
         with pytest.raises(ValueError, match=r"tiny.yaml: 00_own, finding 1: "):
             findings.of_notebook(study, "00_own")
