@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -15,6 +15,23 @@ if TYPE_CHECKING:
 
 # b pairs in a batch · n tokens
 DECIMALS = 12  # the last bits of a mean must not decide what dominates what
+FAMILIES = ("albert", "bert", "electra", "mpnet", "roberta", "xlm-roberta")  # of `of_pair`
+CLASSES = 2
+SPECIAL_TOKENS = 3  # tokens that an encoder puts around a question and a candidate
+
+
+class Lengths(NamedTuple):
+    """Words: of a question, mean over questions, and of a candidate, mean over pairs.  A word counts as a token."""
+
+    question: float
+    candidate: float
+
+
+class Work(NamedTuple):
+    """Multiply-adds: of a candidate, and once for all candidates of a question."""
+
+    candidate: float
+    question: float = 0.0
 
 
 def parameters(model: "nn.Module") -> int:
@@ -46,6 +63,76 @@ def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
         for weight in trainable:
             weight.requires_grad_(True)
     return counter.get_total_flops() // 2
+
+
+def operations(spec: Mapping[str, Any], facts: Mapping[str, Any], lengths: Lengths) -> Work:
+    """What one model computes to rank texts of mean lengths, by formulas of its sizes; nan where nobody knows.
+
+    spec: what a fit was asked for: `words`, or of an encoder `backbone`, `layers`, `reads`, `cascade`, `max_length` and
+        `mhs`; a sentence encoder has `source`, "cosine:NAME".
+    facts: the `encoder`'s sizes, where `spec` has none; `shape`, body and heads of a model taken as it is.
+    """
+    if "words" in spec:
+        return _on_words(spec["words"], lengths)
+    backbone, shape = spec.get("backbone", {}), spec.get("mhs") or facts.get("shape", {})
+    config = dict(backbone.get("config") or facts.get("encoder", {}))
+    if layers := spec.get("layers") or backbone.get("layers"):
+        config["num_hidden_layers"] = layers
+    if spec.get("source", "").startswith("cosine:"):  # two texts apart, each with a token before and behind it
+        question, candidate = (of_pair(config, length + 2, every_token=True) for length in lengths)
+        return Work(candidate, question)
+    tokens = min(sum(lengths) + SPECIAL_TOKENS, spec.get("max_length", math.inf))
+    every_token = "reads" in spec or "cascade" in spec
+    return Work(of_pair(config, tokens, every_token, shape.get("body"), shape.get("heads", 1)))
+
+
+def of_pair(
+    config: Mapping[str, Any], tokens: float, every_token: bool = False, body: int | None = None, heads: int = 1
+) -> float:
+    """Multiply-adds of one pair of so many tokens, padding included, as `forward_flops` counts them on a model of
+    `FAMILIES`; nan for another.
+
+    A layer has 4 d² + 2 d f a token, and 2 n d a token in attention; for the first token alone 4 d² + 2 d f,
+    and in attention 2 n d for each of a heads.  n tokens · d hidden units · f feed-forward units · a attention heads.
+
+    config: the encoder's, with `model_type`.  every_token: whether the last layer computes every token, as the papers
+    draw it, or the one that the classifier reads.  body, heads: of a multiple-heads student.
+    """
+    family, n = config.get("model_type"), round(tokens)
+    if family not in FAMILIES:
+        return math.nan
+    d, f, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+    body = layers - 1 if body is None else body  # a plain model: one head of one layer
+    width = config.get("embedding_size", 128) if family in ("albert", "electra") else d
+    layer = n * (4 * d**2 + 2 * d * f) + 2 * n**2 * d
+    last = layer if every_token else 4 * d**2 + 2 * d * f + 2 * config["num_attention_heads"] * n * d
+    projection = n * width * d if width != d or family == "albert" else 0
+    head = (layers - body - 1) * layer + last + d**2 + d * CLASSES
+    return projection + body * layer + heads * head
+
+
+def _on_words(spec: Mapping[str, Any], lengths: Lengths) -> Work:
+    """Of a model over static vectors, whose words all differ; Cosinet reads a question once for all its candidates.
+
+    spec: a run's `words`.  A convolution computes a row of zeros for each side, too, once a question.
+    """
+    question, candidate = map(round, lengths)
+    d, f = spec["vectors"]["dimensions"], spec.get("hidden", 300)
+    if spec["type"] == "cosinet":
+        convolution = spec.get("kernel", 5) * f  # a word and dimension, the relatedness among them, which a pair has
+        pair, vector, rank_hidden = d * question * candidate + convolution * (question + candidate), f, f
+        work = Work(convolution * d * candidate + pair, convolution * d * (question + 2))
+    else:
+        sizes = spec.get("windows", (1, 2, 3, 4, 5))
+        convolution, vector, rank_hidden = sum(sizes) * f**2, len(sizes) * f, 2 * f
+        pair = 3 * f * question * candidate + convolution * (question + candidate)
+        work = Work(2 * d * f * candidate + pair, 2 * d * f * question + 2 * convolution)
+    score = 2 * vector
+    if cell := spec.get("rank_rnn"):
+        directions, gates = (2 if spec.get("bidirectional") else 1), {"rnn": 1, "lstm": 4}[cell]
+        hidden = rank_hidden // directions
+        score = directions * gates * hidden * (2 * vector + hidden) + rank_hidden
+    return Work(work.candidate + score, work.question)
 
 
 def latency(models: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> dict[str, Any]:

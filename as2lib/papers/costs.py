@@ -6,8 +6,8 @@ from importlib.resources import files
 import numpy
 import pandas
 
+from as2lib.metrics.cost import Lengths
 from as2lib.study import Study, results
-from as2lib.study.operations import Lengths
 
 # Of the answered questions of known test sets, counted once, so that costs need no texts.
 KNOWN = {

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy
 import pandas
 
-from as2lib.metrics.cost import front
+from as2lib.metrics.cost import Lengths, Work, front
+from as2lib.metrics.cost import operations as operations_of_model
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.beyond import ranked
 from as2lib.papers.cascade.analyses import first_of, scored
@@ -21,8 +22,7 @@ from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.costs import answered_sizes, lengths
 from as2lib.papers.row import baseline as baseline
 from as2lib.study import Study, results
-from as2lib.study.operations import Work
-from as2lib.study.operations import operations as operations_of_run
+from as2lib.study.run import Run
 
 BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in operations of the base model
 COST, SHARE = "M operations", "on the front %"
@@ -60,9 +60,20 @@ def of_one_stage(study: Study, names: Iterable[str]) -> dict[str, Pipeline]:
     words, pipelines = lengths(study), {}
     for name in names:
         row = study.systems[name]
-        work = operations_of_run(row.runs(study)[0], lambda run: study.run(run.name).facts, words)
+        work = work_of(study, row.runs(study)[0], words)
         pipelines[name] = Pipeline(row.label, row.family, (name,), (work,))
     return pipelines
+
+
+def work_of(study: Study, run: Run, words: Lengths) -> Work:
+    """What a run computes to rank; the members of an ensemble one after another."""
+    if run.kind in ("ensemble", "shuffled"):
+        return Work(*map(sum, zip(*(work_of(study, parent, words) for parent in run.parent_runs()), strict=True)))
+    if run.kind == "lexical":
+        return Work(0.0)
+    spec = {key: value for step in run.lineage() for key, value in step.spec.items()}
+    has_sizes = "words" in spec or "config" in spec.get("backbone", {})
+    return operations_of_model(spec, {} if has_sizes else study.run(run.name).facts, words)
 
 
 def cascades(study: Study, single: dict[str, Pipeline]) -> Iterator[Pipeline]:

@@ -10,18 +10,17 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib import Study
-from as2lib.metrics.cost import forward_flops, parameters
+from as2lib.metrics.cost import SPECIAL_TOKENS, Lengths, forward_flops, of_pair, operations, parameters
 from as2lib.models import cross_encoder, first_token
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
-from as2lib.papers import across, costs
+from as2lib.papers import across, costs, frontier
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.paths import find_root
-from as2lib.study.operations import SPECIAL_TOKENS, Lengths, configuration, of_pair, on_words, operations
 
 N = 20  # tokens
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
@@ -70,7 +69,8 @@ def test_the_formula_of_a_model_over_words_is_what_it_computes(shape, rank):
         }
         return forward_flops(model, batch)
 
-    work = on_words({**shape, **fields, "vectors": {"dimensions": dimensions}}, Lengths(question, candidate))
+    spec = {"words": {**shape, **fields, "vectors": {"dimensions": dimensions}}}
+    work = operations(spec, {}, Lengths(question, candidate))
     assert work == (count(2) - count(1), 2 * count(1) - count(2))
 
 
@@ -88,7 +88,7 @@ TOKENS = 5 + 12 + SPECIAL_TOKENS
 def test_a_system_costs_what_its_model_computes(root, prefix, reads):
     study = Study.load("tiny", {"student.reads": reads, "cascade": {"encoder": "base/roberta", "exits": [2, 4]}})
     run = study.plan[f"{prefix}/seed-0"]
-    model = cross_encoder.build(configuration(run, None))
+    model = cross_encoder.build(run.lineage()[0].spec["backbone"]["config"])
     if prefix.startswith("cascade"):
         model = CascadeTransformer.from_backbone(model, [2, 4])
     elif reads == "mean" and "albert" not in prefix:
@@ -99,7 +99,7 @@ def test_a_system_costs_what_its_model_computes(root, prefix, reads):
         model = MHSForSequenceClassification.from_backbone(model, run.spec["mhs"]["body"], run.spec["mhs"]["heads"])
     counted = forward_flops(model, {"input_ids": torch.zeros(1, TOKENS, dtype=torch.long)})  # of one pair
     rel = 0.01 if reads == "mean" or prefix.startswith("cascade") else 1e-6  # a classifier more, or less
-    assert operations(run, None, WORDS).candidate == pytest.approx(counted, rel=rel)
+    assert frontier.work_of(study, run, WORDS).candidate == pytest.approx(counted, rel=rel)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@ import pandas
 import pytest
 
 from as2lib import Study
+from as2lib.metrics.cost import Work
 from as2lib.papers import beyond, frontier
 from as2lib.papers.cascade.rows import Scheme
 from as2lib.papers.frontier import Pipeline, operations
-from as2lib.study.operations import Lengths, Work
-
-WORDS = Lengths(4.0, 10.0)  # of a question, of a candidate
 
 
 def staged(works, alpha=None):

@@ -13,7 +13,6 @@ import pandas
 from as2lib.metrics import cost
 from as2lib.papers import costs, paper_tables
 from as2lib.study import Study
-from as2lib.study.operations import of_pair
 from as2lib.study.params import Latency
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def operations(row: str, tokens: float, first_token: bool = True) -> float:
 
     first_token: whether last layers compute the first token alone, as ours do, or every token, as the paper draws them.
     """
-    pairs = [of_pair(fields, tokens, not first_token, **shape) for fields, shape in members(row)]
+    pairs = [cost.of_pair(fields, tokens, not first_token, **shape) for fields, shape in members(row)]
     return sum(pairs)
 
 
