@@ -14,7 +14,7 @@ if sys.argv[1:2] == ["study"]:  # as a shell's background job it would ignore an
 
 import typer
 
-from as2lib import __version__, commands
+from as2lib import __version__
 from as2lib.commands.errors import line_of
 from as2lib.precision import computed_in
 
@@ -140,6 +140,8 @@ def train(
     study: OfStudy = "sample",
 ) -> None:
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
+    from as2lib.commands import training
+
     settings = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "precision": computed_in(precision)}
     settings |= {"steps": steps, "evaluate_every": evaluate_every, "alpha": alpha, "tau": tau}
     settings |= {"loss": loss, "learning_rate": learning_rate, "max_length": max_length}
@@ -149,7 +151,7 @@ def train(
         "teacher_scores": teacher_scores or [],
         "allow_shared_questions": allow_shared_questions,
     }
-    commands.training.train(pairs, out, partial(_load, study), **settings)
+    training.train(pairs, out, partial(_load, study), **settings)
 
 
 @app.command()
@@ -172,10 +174,12 @@ def rank(
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
+    from as2lib.commands import named, scoring
+
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length}
     settings |= {"drop": drop, "model": own_model}
-    load = partial(commands.named.load_ranker, model, partial(_load, study), **settings)
-    commands.scoring.rank(question, candidates, load, out, top, model, batch_size)
+    load = partial(named.load_ranker, model, partial(_load, study), **settings)
+    scoring.rank(question, candidates, load, out, top, model, batch_size)
 
 
 @app.command()
@@ -201,13 +205,15 @@ def score(
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
+    from as2lib.commands import named, scoring
+
     load_study = partial(_load, study)
     settings = {"precision": precision, "backend": backend, "device": device, "max_length": max_length}
     settings |= {"drop": drop, "model": own_model}
-    load = partial(commands.named.load_ranker, model, load_study, **settings)
-    load_run = partial(commands.named.run_of, model, load_study)
+    load = partial(named.load_ranker, model, load_study, **settings)
+    load_run = partial(named.run_of, model, load_study)
     options = (questions, measures.split(), batch_size, as_json)
-    commands.scoring.score(model, pairs, load, load_run, split, out, trec, *options)
+    scoring.score(model, pairs, load, load_run, split, out, trec, *options)
 
 
 @app.command()
@@ -224,8 +230,10 @@ def compare(
 
     Judgements are as `as2 score --trec` writes them.
     """
+    from as2lib.commands import trec
+
     runs = [*files[:-1], *(a or [])]
-    commands.trec.compare(runs, files[-1], questions, measures.split(), out, baseline, as_json)
+    trec.compare(runs, files[-1], questions, measures.split(), out, baseline, as_json)
 
 
 @app.command()
@@ -237,9 +245,10 @@ def export(
     study: OfStudy = "sample",
 ) -> None:
     """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
+    from as2lib.commands import named
     from as2lib.export import export as write
 
-    write(commands.named.model_of(model, partial(_load, study)), out, int8, max_length)
+    write(named.model_of(model, partial(_load, study)), out, int8, max_length)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")
 
 
@@ -251,7 +260,9 @@ def init(
     quick: Annotated[bool, typer.Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    commands.initiating.init(pairs, name, encoder, quick)
+    from as2lib.commands import initiating
+
+    initiating.init(pairs, name, encoder, quick)
 
 
 # ---------------------------------------------------------------- a study
@@ -268,14 +279,18 @@ def study(
     changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
+    from as2lib.commands import studying
+
     loaded = _load(study, changes)
-    raise typer.Exit(commands.studying.make(loaded, cores, workers, profile, dry_run, context.args))
+    raise typer.Exit(studying.make(loaded, cores, workers, profile, dry_run, context.args))
 
 
 @app.command()
 def plan(study: StudyName, changes: Changes = None) -> None:
     """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
-    commands.studying.plan(_load(study, changes))
+    from as2lib.commands import studying
+
+    studying.plan(_load(study, changes))
 
 
 @app.command()
@@ -300,16 +315,20 @@ def page(
     beside: Annotated[bool, typer.Option("--beside", help="those that others may be made beside")] = False,
 ) -> None:
     """Run a notebook of a study, and make its page."""
+    from as2lib.commands import studying
+
     if name:
-        commands.studying.make_page(_load(study), name)
+        studying.make_page(_load(study), name)
     else:
-        raise typer.Exit(int(not commands.studying.make_pages(_load(study), beside)))
+        raise typer.Exit(int(not studying.make_pages(_load(study), beside)))
 
 
 @app.command()
 def check(study: StudyName) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, and its findings."""
-    _exit(commands.studying.check(_load(study)))
+    from as2lib.commands import studying
+
+    _exit(studying.check(_load(study)))
 
 
 @app.command()

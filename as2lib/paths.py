@@ -1,15 +1,23 @@
-"""Where a project lives on disk, and what `params/local.yaml` maps; knows nothing of studies, data or models."""
+"""Where a project lives on disk, what `params/local.yaml` maps, and how files are read and written whole."""
 
 import hashlib
 import os
+import re
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock, Timeout
 
 PACKAGE = Path(__file__).resolve().parent
+EXPONENT_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+SILENT_SECONDS = 2.0  # seconds that a process waits for another without a word
 
 
 def find_root() -> Path:
@@ -76,14 +84,15 @@ def local_folder(hub_name: str) -> Path | None:
     Raises ValueError where that file is no `local:` map, FileNotFoundError where it names a folder that is not there.
     """
     mapping = local_file()
-    if not mapping.exists():
+    content = read_yaml(mapping) if mapping.exists() else {}
+    folders = content.get("local") or {}
+    if not isinstance(folders, dict) or {*content} - {"local"} or {*map(type, folders.values())} - {str}:
+        raise ValueError(f'{mapping}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
+    if hub_name not in folders:
         return None
-    folder = _local_map(mapping, mapping.stat().st_mtime_ns).get(hub_name)
-    if folder is None:
-        return None
-    resolved = (find_root() / expanded(folder)).resolve()
+    resolved = (find_root() / expanded(folders[hub_name])).resolve()
     if not resolved.exists():
-        raise FileNotFoundError(f"{mapping}: maps {hub_name} to {folder}, and {resolved} is not there")
+        raise FileNotFoundError(f"{mapping}: maps {hub_name} to {folders[hub_name]}, and {resolved} is not there")
     return resolved
 
 
@@ -93,6 +102,26 @@ def file_at(name: str) -> Path:
     repository, _, file = rest.partition("/")
     folder = local_folder(f"{owner}/{repository}") if file else None
     return folder / file if folder else find_root() / name
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The keys of a YAML file that anybody may have written.  Raises ValueError, in one line, for another file."""
+    try:
+        content = with_numbers(yaml.safe_load(path.read_bytes()))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from None
+    if not isinstance(content or {}, dict):
+        raise ValueError(f"{path}: expected keys and values, such as title: mine, got {content!r:.60}")
+    return content or {}
+
+
+def with_numbers(value: Any) -> Any:
+    """What YAML has, with numbers such as 1e-3, which are text in YAML 1.1."""
+    if isinstance(value, dict):
+        return {key: with_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(item) for item in value]
+    return float(value) if isinstance(value, str) and EXPONENT_NUMBER.fullmatch(value) else value
 
 
 @contextmanager
@@ -105,7 +134,15 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True) if temporary.is_dir() else temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """The same for a folder."""
+    with whole_file(expanded(path).resolve()) as temporary:
+        temporary.mkdir()
+        yield temporary
 
 
 def require_new(path: Path) -> None:
@@ -114,24 +151,23 @@ def require_new(path: Path) -> None:
         raise ValueError(f"{path}: expected a new folder, got one with files in it; name another")
 
 
-@contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to write to, renamed in the end: it appears whole or not at all."""
-    path = expanded(path).resolve()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.mkdir(parents=True)
+def lock(name: str, what: str = "", wait: bool = True) -> FileLock:
+    """A lock in `work/locks/`, held, which the system releases when its holder ends.
+
+    Where another process holds it a line says that `what` is being made, and this one waits, or raises filelock's
+    Timeout.
+    """
+    path = work_folder() / "locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = FileLock(path, mode=0o666, fallback_to_soft=False)
     try:
-        yield temporary
-        let_read(temporary)
-        os.replace(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def let_read(folder: str | Path) -> None:
-    """Give a folder's weights, which safetensors writes for their owner alone, the folder's own permissions."""
-    for file in Path(folder).rglob("*.safetensors"):
-        file.chmod(Path(folder).stat().st_mode & 0o666)
+        held.acquire(timeout=SILENT_SECONDS if wait else 0)
+    except Timeout:
+        if not wait:
+            raise
+        print(f"{what} is being made by another process; waiting for it", file=sys.stderr, flush=True)
+        held.acquire()
+    return held
 
 
 def file_sha256(path: str | Path) -> str:
@@ -144,14 +180,3 @@ def file_sha256(path: str | Path) -> str:
 def _sha256(path: str, size: int, modified: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@lru_cache(maxsize=8)
-def _local_map(path: Path, modified: int) -> dict[str, str]:
-    from as2lib.keys import read_yaml
-
-    content = read_yaml(path, str(path), empty={})
-    mapping = content.get("local") or {}
-    if not isinstance(mapping, dict) or set(content) - {"local"} or {*map(type, mapping.values())} - {str}:
-        raise ValueError(f'{path}: expected one key "local" that maps hub names to folders, got {content!r:.60}')
-    return mapping

@@ -1,30 +1,23 @@
-"""What this machine is called, where it computes, and in which precision; imports torch only to ask a GPU."""
+"""What this machine is called, where it computes, and in which precision."""
 
 import os
 import platform
 import re
-import sys
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
-DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def computing_on(device: str | None = None) -> str:
     """The device that is asked for, if it is there; None: the GPU where there is one, else the processor."""
     import torch
 
-    has_gpu = torch.cuda.is_available()
-    if device is None:
-        return "cuda" if has_gpu else "cpu"
-    devices = ["cpu"]
-    if has_gpu:
-        devices += ["cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
-    if torch.backends.mps.is_available():
-        devices.append("mps")
-    if str(device) not in devices:
-        raise ValueError(f"device: expected one of {', '.join(devices)}, which are here, got {str(device)!r}")
-    return str(device)
+    device = str(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device: expected one that is here, got {device!r}: {str(error).splitlines()[0]}") from None
+    return device
 
 
 def computed_in(precision: str, device: str | None = None) -> str:
@@ -33,20 +26,14 @@ def computed_in(precision: str, device: str | None = None) -> str:
 
 
 def native_bf16(device: str | None = None) -> bool:
-    """Whether a device multiplies bf16 natively: a processor by its flags, an NVIDIA GPU from capability 8.0 on.
-
-    device: default: the GPU where there is one, else the processor.
-    """
-    if device is None and ("torch" in sys.modules or DRIVER.exists()):
-        device = computing_on()
-    if device is not None and device.startswith("cuda"):
+    """Whether a device multiplies bf16 natively: a processor by its flags, an NVIDIA GPU from capability 8.0 on."""
+    device = computing_on(device)
+    if device.startswith("cuda"):
         import torch
 
         return torch.cuda.get_device_capability(device) >= (8, 0)
-    if device not in (None, "cpu"):
-        return False
     flags = CPUINFO.read_text() if CPUINFO.exists() else ""
-    return any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16"))
+    return device == "cpu" and any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16"))
 
 
 def machine() -> str:

@@ -1,6 +1,11 @@
-import pytest
+import errno
+import os
 
-from as2lib.paths import find_root, local_folder, model_origin, whole_file, work_folder
+import pytest
+from filelock import Timeout
+
+from as2lib.paths import find_root, local_folder, lock, model_origin, read_yaml, whole_file, work_folder
+from as2lib.study import Study, findings
 
 
 @pytest.fixture
@@ -33,10 +38,40 @@ def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(projec
     assert model_origin("org/other@abc") == ("org/other", "abc")
     with pytest.raises(FileNotFoundError):
         model_origin("org/gone")
-    for content in ("a: b", "local: {a: 1}", "local: {"):
-        (project / "params" / "local.yaml").write_text(content)
-        with pytest.raises(ValueError, match=r"^/\S+/params/local\.yaml: expected [^\n]*$"):
-            local_folder("org/encoder")
+
+
+READERS = {
+    "local.yaml": lambda: local_folder("org/encoder"),
+    "tiny.yaml": lambda: Study.load("tiny"),
+    "no.yaml": lambda: Study.load("no"),
+    "findings/sample.yaml": lambda: findings.findings_file(Study.load("sample")),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("local.yaml", "a: b"),
+        ("local.yaml", "local: {a: 1}"),
+        ("local.yaml", "local: {"),
+        ("tiny.yaml", "study: !!python/object/apply:os.getcwd []"),
+        ("tiny.yaml", ""),
+        ("no.yaml", "study:\n  name: no"),  # which YAML reads otherwise: it stands in quotes
+        ("findings/sample.yaml", "[1]"),
+    ],
+)
+def test_a_file_of_other_keys_is_refused_in_a_line_that_names_it(own_root, file, content):
+    path = own_root / "params" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    with pytest.raises(ValueError, match=rf"^[^\n ]*{file.split('/')[-1]}: [^\n]*expected [^\n]*$"):
+        READERS[file]()
+
+
+def test_an_alias_and_a_merge_stand_for_what_they_name_and_an_exponent_makes_a_number(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("a: &a {x: 1e-3}\nb: *a\nc:\n  <<: *a\n  y: [5E+2]")
+    assert read_yaml(path) == {"a": {"x": 1e-3}, "b": {"x": 1e-3}, "c": {"x": 1e-3, "y": [500.0]}}
 
 
 def test_a_file_appears_whole_or_not_at_all_in_a_home_too(tmp_path, monkeypatch):
@@ -47,3 +82,18 @@ def test_a_file_appears_whole_or_not_at_all_in_a_home_too(tmp_path, monkeypatch)
     with whole_file("~/new/file") as temporary:
         temporary.touch()
     assert (tmp_path / "new" / "file").exists()
+
+
+def test_a_lock_is_held_once(own_root):
+    with lock("run"), pytest.raises(Timeout):
+        lock("run", wait=False)
+    lock("run", wait=False).release()
+
+
+def test_a_disk_without_locks_is_refused_and_not_waited_for(own_root, monkeypatch):
+    def flock(file, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(OSError):
+        lock("run", "a run")

@@ -11,11 +11,10 @@ import yaml
 from as2lib.commands.named import starting_encoder
 from as2lib.commands.training import check_source, encoder_of, split_sizes
 from as2lib.data import sets
-from as2lib.keys import read_yaml
 from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
 from as2lib.papers import Study
 from as2lib.papers.taken import model_at_hand
-from as2lib.paths import expanded, find_root, whole_file
+from as2lib.paths import expanded, find_root, read_yaml, whole_file
 from as2lib.study.params import STUDY_NAME
 
 if TYPE_CHECKING:

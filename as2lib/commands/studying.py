@@ -17,9 +17,8 @@ import yaml
 from filelock import Timeout
 
 from as2lib import hub
-from as2lib.locks import file_lock, lock
 from as2lib.papers import Study
-from as2lib.paths import find_root, model_origin, whole_file, work_folder
+from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
 from as2lib.study import catalogue, estimate, pages
 from as2lib.study.encoders import KNOWN_TENSORS
 from as2lib.study.fit_missing import gpus
@@ -135,7 +134,7 @@ def make_pages(study: Study, beside: bool) -> bool:
     failed = 0
     for notebook in chosen if beside else [*chosen, first]:
         started, name = time.perf_counter(), notebook.name
-        with suppress(Timeout), file_lock(f"page-{study.variant}-{name}").acquire(blocking=False):
+        with suppress(Timeout), lock(f"page-{study.variant}-{name}", wait=False):
             if not pages.why(study, name, stamps[name]):
                 continue
             try:

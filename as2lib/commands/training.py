@@ -13,9 +13,8 @@ from as2lib.commands.named import LoadStudy, model_of, starting_encoder
 from as2lib.data import sets
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.fit import objectives
-from as2lib.locks import lock
 from as2lib.models import LEARNING_RATES, NOTHING
-from as2lib.paths import expanded, require_new, whole_folder, work_folder
+from as2lib.paths import expanded, lock, require_new, whole_folder, work_folder
 from as2lib.precision import computing_on
 from as2lib.ranker import Ranker, only_orders
 

@@ -1,7 +1,14 @@
-"""The pair table: where it comes from, its checks and its tokens; imports nothing heavy until a loader is asked for."""
+"""The pair table: where it comes from, its checks and its tokens."""
 
-from as2lib import lazy
+from typing import Any
 
-# The plan of a study imports `as2lib.data.sets`, and must not pay for `datasets`.
-_names = {".pairs": "leaks load_pairs load_parts load_splits load_unlabelled save_pairs"}
-__getattr__, __dir__, __all__ = lazy.names(__name__, _names)
+__all__ = ["leaks", "load_pairs", "load_parts", "load_splits", "load_unlabelled", "save_pairs"]
+
+
+def __getattr__(name: str) -> Any:
+    """A loader, with the data libraries: a study is planned by `data.sets` without them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'as2lib.data' has no attribute {name!r}")
+    from as2lib.data import pairs
+
+    return getattr(pairs, name)

@@ -1,9 +1,8 @@
 """Training: the only place where models, losses and metrics meet.  `train` is what `as2 train` and every run call."""
 
 import os
-from typing import TYPE_CHECKING
-
-from as2lib import lazy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from as2lib.fit.loop import Fit, train
@@ -13,5 +12,11 @@ if TYPE_CHECKING:
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts: deterministic products
 
 __all__ = ["LOSSES", "Fit", "teacher_logits", "train"]
-_names = {".loop": "Fit train", ".objectives": "LOSSES", ".teachers": "teacher_logits"}
-__getattr__, __dir__, _ = lazy.names(__name__, _names)
+_HOMES = {"LOSSES": "objectives", "Fit": "loop", "teacher_logits": "teachers", "train": "loop"}
+
+
+def __getattr__(name: str) -> Any:
+    """What trains, with torch: a study is planned by `fit.objectives` without it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'as2lib.fit' has no attribute {name!r}")
+    return getattr(import_module(f"as2lib.fit.{_HOMES[name]}"), name)

@@ -41,7 +41,7 @@ from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import cross_encoder
-from as2lib.paths import expanded, let_read
+from as2lib.paths import expanded
 from as2lib.precision import computing_on
 from as2lib.score import autocast, log_odds, score
 
@@ -85,7 +85,8 @@ class Fit:
         self.encoder.save(folder)
         if self.checkpoint is not None:  # only now: a save that fails can be tried again
             self.checkpoint.unlink(missing_ok=True)
-        let_read(folder)
+        for weights in folder.rglob("*.safetensors"):  # which safetensors writes for their owner alone
+            weights.chmod(folder.stat().st_mode & 0o666)
 
 
 def train(

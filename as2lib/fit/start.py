@@ -8,10 +8,9 @@ from torch import nn
 from transformers import set_seed
 
 from as2lib.data.encode import PairEncoder, fitting_length, load_encoder, word_tokenizer
-from as2lib.keys import read_yaml
 from as2lib.models import NOTHING, auto, cross_encoder  # noqa: F401  (auto: so that transformers knows our models)
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.paths import params_folder
+from as2lib.paths import params_folder, read_yaml
 
 PAIRS_MEASURED = 20_000  # pairs by which the length of all is told
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from as2lib.keys import read_yaml
+from as2lib.paths import read_yaml
 from as2lib.study import catalogue
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file

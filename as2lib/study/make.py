@@ -23,7 +23,6 @@ from as2lib.data.teacher_scores import TeacherScores
 from as2lib.data.vectors import embeddings
 from as2lib.data.words import WordEncoder, words_of
 from as2lib.fit import teacher_logits, train
-from as2lib.locks import lock
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.questions import Questions
 from as2lib.models import cross_encoder, lexical
@@ -34,7 +33,7 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.embedding import SentenceEncoder
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.paths import file_at, whole_file
+from as2lib.paths import file_at, lock, whole_file
 from as2lib.precision import computing_on, machine
 from as2lib.ranker import Ranker
 from as2lib.score import on_threads, parts_of, probability, score

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from as2lib import plugins
 from as2lib.data import sets
-from as2lib.locks import file_lock, lock
-from as2lib.paths import PACKAGE, file_sha256, find_root, whole_file, work_folder
+from as2lib.paths import PACKAGE, file_sha256, find_root, lock, whole_file, work_folder
 from as2lib.study.encoders import encoder_identity
 from as2lib.study.params import Params
 from as2lib.study.run import VERSIONS, Run
@@ -233,7 +232,7 @@ class Store:
         """
         run = self.planned(run)
         folder, unfinished = self.folder(run), self.partial(run)
-        with lock(folder.name, run.name) if wait else file_lock(folder.name).acquire(blocking=False):
+        with lock(folder.name, run.name, wait):
             if self.find(run, model=run.kind != "ensemble"):
                 return None
             with noting(unfinished / ERROR_FILE):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from as2lib.data.sets import is_watched
-from as2lib.keys import read_yaml, with_numbers
-from as2lib.paths import find_root, params_folder, settle_notebook
+from as2lib.paths import find_root, params_folder, read_yaml, settle_notebook, with_numbers
 from as2lib.study import catalogue, params, run
 from as2lib.study.run import Row, Run
 from as2lib.study.store import Store, StoredRun

@@ -8,7 +8,7 @@ import pytest
 from as2lib import Study
 from as2lib.cli import main
 from as2lib.commands.studying import plan, unpinned
-from as2lib.locks import file_lock
+from as2lib.paths import lock
 from as2lib.study import fit_missing
 from as2lib.study.make import MAKERS
 from as2lib.study.publishing import publish
@@ -163,8 +163,7 @@ def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_
 
 
 def test_a_worker_waits_for_a_run_that_another_makes_and_makes_the_others_first(study, fits, monkeypatch):
-    held = file_lock(study.store.folder(TEACHER).name)
-    held.acquire()
+    held = lock(study.store.folder(TEACHER).name)
     waited = []
 
     def sleep(seconds):
