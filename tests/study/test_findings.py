@@ -4,8 +4,7 @@ import re
 import pytest
 
 from as2lib import Study
-from as2lib.keys import read_yaml
-from as2lib.paths import find_root
+from as2lib.paths import find_root, read_yaml
 from as2lib.study import findings
 from as2lib.study.findings import evaluated, filled, numbers_by_name
 
