@@ -17,6 +17,7 @@ import seaborn
 from matplotlib import pyplot, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 seaborn.set_theme(
     style="whitegrid",
@@ -73,28 +74,29 @@ def forest(
         return None
     figure, every = _rows(next(iter(panels.values())).index, len(panels))
     for axes, (name, table) in zip(every, panels.items(), strict=True):
-        heights, alone = numpy.arange(len(table)), numpy.zeros(len(table), bool)
-        if "questions low" in table:
-            alone = (table["low"].isna() & table["questions low"].notna()).to_numpy()
-        of_both = "95 % interval over questions and seeds" if alone.any() or "seeds" in table else "95 % interval"
+        both = "95 % interval over questions and seeds" if {"seeds", "questions low"} & {*table} else "95 % interval"
+        rows = table.reset_index(drop=True)  # whose index is each row's height
+        alone = rows["low"].isna()
+        for end in ("low", "high"):
+            rows[end] = rows[end].mask(alone, rows.get(f"questions {end}", numpy.nan))
+        rows, digits = rows.dropna(subset="low"), 1 if rows["high"].abs().max() > 0.2 else 3
         if margin:
             axes.axvspan(
                 -margin, margin, color=MUTED, alpha=0.15, linewidth=0, label=f"called equivalent: within {margin}"
             )
-        of_one = "one seed: 95 % interval over questions alone"
-        for rows, before, label, colour in ((~alone, "", of_both, LINE), (alone, "questions ", of_one, LIGHT)):
-            if rows.any():
-                difference, low, high = (table.loc[rows, of] for of in ("difference", f"{before}low", f"{before}high"))
+        one = "one seed: 95 % interval over questions alone"
+        for of_rows, label, colour in ((~alone, both, LINE), (alone, one, LIGHT)):
+            if len(drawn := rows[of_rows.loc[rows.index]]):
+                ends = [drawn["difference"] - drawn["low"], drawn["high"] - drawn["difference"]]
                 style = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 7, "label": label}
-                axes.errorbar(difference, heights[rows], xerr=[difference - low, high - difference], **style)
-                for height, *numbers in zip(heights[rows], difference, low, high, strict=True):
-                    digits = 1 if table["high"].abs().max() > 0.2 else 3
-                    text = "{:+.{d}f} ({:+.{d}f} to {:+.{d}f})".format(*numbers, d=digits).replace("-", "−")
-                    axes.text(1.02, height, text, transform=axes.get_yaxis_transform(), va="center", fontsize=10)
+                axes.errorbar(drawn["difference"], drawn.index, xerr=ends, **style)
+        for row in rows.itertuples():
+            text = f"{row.difference:+.{digits}f} ({row.low:+.{digits}f} to {row.high:+.{digits}f})".replace("-", "−")
+            axes.text(1.02, row.Index, text, transform=axes.get_yaxis_transform(), va="center", fontsize=10)
         axes.axvline(0, color="black", linewidth=1)
         if mark in table and table[mark].notna().any():
             style = {"marker": "|", "s": 260, "linewidth": 3, "color": PALETTE[1], "label": mark, "zorder": 3}
-            axes.scatter(table[mark], heights, **style)
+            axes.scatter(table[mark], range(len(table)), **style)
         axes.xaxis.set_major_locator(ticker.MaxNLocator(5, steps=STEPS))
         axes.set_title("\n".join(filter(None, [name, _counted(table)])), loc="left", fontsize=10, color=MUTED)
         axes.set_xlabel(f"← worse · {subject} · better →\n{axis}" if subject else axis)
@@ -140,7 +142,8 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, fl
     free, points = points[points["cost"] == 0], points[points["cost"] > 0]
     named, others = points[points["label"] != ""].sort_values("value", kind="stable"), points[points["label"] == ""]
     figure, axes = pyplot.subplots(figsize=(WIDTH * 1.15, 4.8), layout="constrained")
-    axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0, label="other systems")
+    if len(others):
+        axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
         cost = [*best["cost"], points["cost"].max() * 1.2]
@@ -173,8 +176,11 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, fl
         heights = _apart((side["value"] - bottom) / (top - bottom))
         for height, row in zip(heights, side.itertuples(), strict=True):
             text = {"ha": "left" if right else "right", "va": "center", "fontsize": 9.5}
+            text["bbox"] = {"facecolor": "white", "alpha": 0.7, "pad": 0.5, "linewidth": 0}
             at = row.cost * (1.12 if right else 0.89), bottom + height * (top - bottom)
             axes.text(*at, f"{row.label} {row.value:.1f}", color=styles[row.group]["color"], **text)
+    if points["cost"].max() < 10 * points["cost"].min():
+        axes.margins(x=0.5)  # names stand beside points that are near each other
     _logarithmic(axes)
     if ms:
         above = axes.secondary_xaxis("top", functions=(lambda cost: ms * cost, lambda time: time / ms))
@@ -237,9 +243,11 @@ def band(table: pandas.DataFrame, x: str, y: str, *labels: str, bins: int = 12) 
 
 
 def as_png(figure: Figure) -> bytes:
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=144, bbox_inches="tight")
-    return drawn.getvalue()
+    """A PNG file of 64 colours: lines and letters need no more."""
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=120, bbox_inches="tight")
+    Image.open(drawn).convert("RGB").quantize(64).save(packed, "png", optimize=True)
+    return packed.getvalue()
 
 
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
@@ -314,5 +322,4 @@ def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str
 
 
 def set_title(figure: Figure, title: str) -> None:
-    width = figure.get_size_inches()[0]
-    figure.suptitle(fill(title, int(9.5 * width)), x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+    figure.suptitle(fill(title, 62), x=0.01, ha="left", fontsize=12.5, fontweight="bold")

@@ -27,7 +27,7 @@ from as2lib.study.run import Row
 from as2lib.study.store import write_json
 
 BY_CHANCE = (
-    "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would leave zero out by chance."
+    "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would exclude 0 by chance."
 )
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
@@ -216,7 +216,7 @@ class Report:
         pyplot.close(figure)
         drawn = svg[svg.index("<svg") :]
         points = float(re.search(r'width="([\d.]+)pt"', drawn)[1])
-        widths = f"min-width: {0.8 * points:.0f}px; max-width: {1.5 * points:.0f}px"  # of letters that can be read
+        widths = f"min-width: {0.8 * points:.0f}px; max-width: {4 / 3 * points:.0f}px"  # of letters that can be read
         drawn = drawn.replace("<svg", f'<svg style="{widths}"', 1)
         return HTML(
             f'<figure class="as2-figure"><div class="scroll" tabindex="0" role="region" aria-label="Figure {number}">'
