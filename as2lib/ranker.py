@@ -26,7 +26,7 @@ from as2lib.export import Exported, exported
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios
 from as2lib.metrics.questions import Questions
-from as2lib.models import COUNTING, lexical
+from as2lib.models import COSINE, COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.models.embedding import SentenceEncoder
 from as2lib.precision import computed_in, computing_on
@@ -41,7 +41,6 @@ from as2lib.score import (
     require_numbers,
 )
 
-COSINE = "cosine:"
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 Candidate: TypeAlias = str | Mapping[str, Any]

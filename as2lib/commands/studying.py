@@ -1,6 +1,7 @@
 """`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -173,10 +174,13 @@ def make_page(study: Study, name: str) -> None:
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
         execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
+        fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
+        if lost := [place for place, file in fresh.items() if lacks(file, study.folder / place)]:
+            print(f"{name}: sets that it describes are not at hand ({lost[0].name}); what is published of it stays")
+            return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
         up = "../" if page.parent == study.folder else ""
         render(executed, page, names, title, made_of, studies_with_pages(study.variant, page.stem, up))
-    fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
     for file in pages.outputs(study, name, timing=True):
         if file != page and file.relative_to(study.folder) not in fresh:  # of an earlier page, which had more of them
             file.unlink()
@@ -184,6 +188,16 @@ def make_page(study: Study, name: str) -> None:
         (study.folder / place).parent.mkdir(parents=True, exist_ok=True)
         os.replace(file, study.folder / place)
     pages.record(study, name, stamp)
+
+
+def lacks(table: Path, published: Path) -> bool:
+    """Whether more is not at hand in a notebook's table than in the one that it would replace."""
+    if table.suffix != ".csv" or not published.exists():
+        return False
+    now, before = (
+        len(re.findall("not at hand|not here", file.read_text(encoding="utf-8"))) for file in (table, published)
+    )
+    return now > before
 
 
 def check(study: Study) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # what fits start from: the smallest that ranks well
 NOTHING = "nothing"  # in its place: a small new one
 COUNTING = ("word_overlap", "reciprocal_rank", "overlap_then_rank", "bm25")  # rankers, functions of `lexical`
+COSINE = "cosine:"  # before the name of a sentence encoder
 LEARNING_RATES = {True: 5e-4, False: 4e-5}  # the highest learning rate, by whether a model starts from nothing
 
 

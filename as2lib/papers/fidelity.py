@@ -56,7 +56,7 @@ def computed(study: Study, by: str, of: str) -> float:
     words = [float(word) if word.replace(".", "", 1).isdigit() else word for word in of.split()]
     try:
         return float(OF_PAIRS[by](study, of) if by in OF_PAIRS else COMPUTED[by](*words))
-    except FileNotFoundError:
+    except OSError:
         return numpy.nan
 
 

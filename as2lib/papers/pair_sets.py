@@ -49,7 +49,7 @@ def pairs_of(study: Study, parts: Sequence[str]) -> Dataset | None:
     """Every pair of some parts: with texts, or as published scores have them; None where neither is here."""
     try:
         return load_parts(tuple(parts), "all")
-    except FileNotFoundError:
+    except OSError:  # nor does the hub answer
         return as_scored(study, parts)
 
 

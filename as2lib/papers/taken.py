@@ -12,11 +12,13 @@ from as2lib.study.run import Row
 from as2lib.study.store import Store
 
 GROUP = "taken as it is"
-RELEASED = "google/electra-base-discriminator"  # the encoder of the CERBERUS paper's released student
 
 
 def systems(study: Study) -> list[Row]:
-    """A row a ranker; one that is neither here nor has published scores is not run, and its label says so."""
+    """A row a ranker; one that is neither here nor has published scores is not run, and its label says so.
+
+    Raises ValueError for the name of a run.
+    """
     store, rows = Store(study, {}), []
     for label, source in study.rankers.items():
         run = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}"
@@ -27,6 +29,9 @@ def systems(study: Study) -> list[Row]:
         row = Row(run, label, GROUP, **ranker, seeds=(0,))
         if row.kind == "lexical" or is_published(store, row) or at_hand(row):
             rows.append(row.of(study))
+        elif re.search(r"/seed-\d+$", source):
+            expected = f"expected the folder of a run's model, which Study.load(STUDY).model({source!r}) says"
+            raise ValueError(f"rankers.{label}: {expected}; got its name")
         else:
             rows.append(replace(row, label=f"{label} (not at hand)", seeds=()))
     return rows
@@ -41,11 +46,7 @@ def is_published(store: Store, row: Row) -> bool:
 def at_hand(row: Row) -> bool:
     """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
     [name] = row.encoders
-    if row.scheme in ("scores", "cerberus") and not file_at(name).is_file():
-        return False
-    if row.scheme == "scores":
-        return True
-    return model_at_hand(RELEASED if row.scheme == "cerberus" else name)
+    return file_at(name).is_file() if row.scheme == "scores" else model_at_hand(name)
 
 
 def model_at_hand(name: str) -> bool:

@@ -44,7 +44,6 @@ from as2lib.study.run import Run
 Store: TypeAlias = Any  # those of store.py, which stands above
 StoredRun: TypeAlias = Any
 Made = tuple[dict[str, pandas.DataFrame], dict[str, Any]]  # split → its scored pairs; facts
-RELEASED = "google/electra-base-discriminator"  # the encoder of the CERBERUS paper's released student
 LOSS_ARGUMENTS = ("alpha", "tau", "settings", "unit", "schedule")
 SIZE_FIELDS = (  # of an encoder's configuration
     "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size "
@@ -268,12 +267,7 @@ def scorer(run: Run) -> tuple[Any, Callable[[Any], numpy.ndarray]]:
     if run.scheme == "cosine":
         sentences = SentenceEncoder(name, computing_on())
         return sentences.model, lambda pairs: (1 + sentences.cosine(pairs)) / 2
-    if run.scheme == "cerberus":  # the paper's student, from its released state dict
-        student = MHSForSequenceClassification.from_cerberus(file_at(name), cross_encoder.configuration(RELEASED))
-        ready = Ranker(student, load_encoder(RELEASED, max_length=max_length))
-    else:
-        ready = Ranker.load(name, max_length=max_length)
-    precision = run.computing["precision"]
+    ready, precision = Ranker.load(name, max_length=max_length), run.computing["precision"]
     return ready.model, lambda pairs: score(ready.model, pairs, ready.encoder, precision).score
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from as2lib.fit import objectives
+from as2lib.models import COSINE
 
 Study: TypeAlias = Any  # that of study.py, which stands above
 VERSIONS = {
@@ -31,8 +32,8 @@ class Scorer:
     kind: "fit", "ensemble", "lexical", "ranker" (taken as it is), "shuffled" (a model over lists in a random order).
     spec: what identifies it beside data, parents and seed, as JSON values, the keys that are set alone:
         lexical   scorer: a function of `models.lexical`
-        ranker    max_length; source: "cosine:NAME" of a sentence encoder, "cerberus:FILE" as that paper released it,
-                  the file of a teacher's scores, or else a reranker by its hub name or folder
+        ranker    max_length; source: "cosine:NAME" of a sentence encoder, the file of a teacher's scores, or else a
+                  reranker by its hub name or folder
         ensemble  combine: "mean", "weighted" by so many `trials` on dev, "logistic"; calibration
         fit       loss; training: how long and how fast, as `fit.train` takes it; unit: what stays together in a batch;
                   leave_out: [n, folds] of the questions; unlabelled: learns from a pool; shuffle: from random orders;
@@ -74,19 +75,17 @@ class Scorer:
 
     @property
     def scheme(self) -> str:
-        """Of a ranker that is taken as it is: "cosine", "cerberus", "scores" or "reranker"; "" of any other."""
-        source = self.spec.get("source", "")
-        scheme, _, name = source.partition(":")
-        if name and scheme in ("cosine", "cerberus"):
-            return scheme
-        return "" if self.kind != "ranker" else "scores" if source.endswith(TABLE_ENDINGS) else "reranker"
+        """Of a ranker that is taken as it is: "cosine", "scores" or "reranker"; "" of any other."""
+        if self.kind != "ranker":
+            return ""
+        source = self.spec["source"]
+        return "cosine" if source.startswith(COSINE) else "scores" if source.endswith(TABLE_ENDINGS) else "reranker"
 
     @property
     def encoders(self) -> list[str]:
         """The pretrained model from which it starts, whose words it reads, or that it is; or a file of scores."""
         if self.kind == "ranker":
-            source = self.spec["source"]
-            return [source.partition(":")[2] if self.scheme in ("cosine", "cerberus") else source]
+            return [self.spec["source"].removeprefix(COSINE)]
         vectors = self.spec.get("words", {}).get("vectors", {})
         name = vectors.get("name") if vectors.get("source") == "encoder" else self.spec.get("backbone", {}).get("name")
         return [name] if name else []

@@ -1,22 +1,21 @@
-"""A fit that is killed at its worst moment, when all is computed and nothing has its name."""
+"""Two workers that share a study, one of them killed at the worst moment, when all is computed and nothing is named."""
 
 import multiprocessing
 import os
 import shutil
 import signal
-
-import pytest
+import time
 
 from as2lib.cli import main
 from as2lib.fit import loop
 from as2lib.fit.checkpoint import Progress
 from tests.study.conftest import write_study
 
-RUN = "base/electra/seed-0"  # four steps of its own, and four of what it starts from
+COMMAND = ["fit", "tiny", "base/electra/seed-0", "base/electra/seed-1"]  # both start from one transfer step
 
 
 def killed():
-    """Fits, and is killed when a folder is to get its name."""
+    """A worker that is killed when a folder is to get its name."""
     replace = os.replace
 
     def kill(source, target):
@@ -24,8 +23,8 @@ def killed():
             os.kill(os.getpid(), signal.SIGKILL)
         return replace(source, target)
 
-    loop.CHECKPOINT_SECONDS, os.replace = 0.0, kill
-    main(["fit", "tiny", RUN])
+    os.replace = kill
+    main(COMMAND)
 
 
 def forked(target, *arguments):
@@ -35,35 +34,35 @@ def forked(target, *arguments):
     return process
 
 
-@pytest.fixture
-def steps(monkeypatch):
-    """The number of each step that this process makes."""
-    numbers, add = [], Progress.add
+def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    root, add = write_study(tmp_path), Progress.add
 
-    def counted(progress, *batch):
-        numbers.append(progress.step)
+    def noted(progress, *batch):
+        with open(root / "steps.txt", "a") as file:
+            print(progress.step, file=file)
         return add(progress, *batch)
 
-    monkeypatch.setattr(Progress, "add", counted)
-    return numbers
+    def made() -> tuple[list[str], dict[str, bytes]]:
+        """The steps of all workers, and each run's scores."""
+        steps, runs = sorted((root / "steps.txt").read_text().split()), root / "work" / "runs"
+        scores = {str(path.relative_to(runs)): path.read_bytes() for path in runs.glob("*/scores/*.parquet")}
+        assert not [path for path in runs.rglob("*") if "partial" in path.name or "checkpoint" in path.name]
+        return steps, scores
 
+    monkeypatch.setattr(Progress, "add", noted)
+    assert main(COMMAND) == 0
+    alone = made()
+    assert len(alone[0]) == 3 * 4
+    (root / "steps.txt").unlink()
+    shutil.rmtree(root / "work")
 
-def test_a_fit_killed_before_its_folder_has_its_name_goes_on_from_its_checkpoint(tmp_path, steps, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    root = write_study(tmp_path)
-    assert main(["fit", "tiny", RUN]) == 0
-    whole = len(steps)
-    [scores] = (root / "work" / "runs").glob("*/scores/test.parquet")  # what it starts from is not scored
-    before = scores.read_bytes()
-    shutil.rmtree(scores.parents[1])
-    process = forked(killed)
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert not scores.exists()
-
-    steps.clear()
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    assert main(["fit", "tiny", RUN]) == 0
-    assert len(steps) < whole / 2
-    assert scores.read_bytes() == before
-    assert not [path for path in scores.parents[1].rglob("*") if "checkpoint" in path.name]
+    first = forked(killed)
+    while not list(root.glob("work/runs/*.partial/spec.json")):
+        assert first.is_alive()
+        time.sleep(0.01)
+    assert main(COMMAND) == 0
+    first.join()
+    assert first.exitcode == -signal.SIGKILL
+    assert made() == alone

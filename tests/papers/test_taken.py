@@ -4,18 +4,13 @@ import json
 
 import pandas
 import pytest
-import torch
-from transformers import AutoConfig
 
 from as2lib import Study
-from as2lib.data.encode import word_tokenizer
 from as2lib.data.pairs import load_parts
 from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
-from as2lib.papers.taken import RELEASED
 from tests.encoders import classifier
-from tests.models.test_cerberus import CONFIG, released
-from tests.models.test_embedding import TEXTS, folder
+from tests.models.test_embedding import folder
 from tests.papers.conftest import run_notebook
 
 
@@ -24,7 +19,6 @@ def test_what_is_here_is_a_row_and_what_is_not_says_so(root):
         "BM25": "bm25",
         "gone": "cosine:none/here",
         "far": "org/none",
-        "released": "cerberus:no.pt",
     }
     study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
     rows = {name: row for name, row in study.systems.items() if name.startswith("ranker/")}
@@ -33,17 +27,19 @@ def test_what_is_here_is_a_row_and_what_is_not_says_so(root):
         f"{label} (not at hand)" for label in [*rankers][1:]
     ]
     assert len(study.run("ranker/bm25").scores("dev"))
+    with pytest.raises(ValueError, match=r"^rankers\.ours: expected the folder .* got its name$"):
+        Study.load("tiny", {"rankers": {"ours": "teacher/electra/seed-0"}}).systems  # noqa: B018
 
 
 def test_a_label_that_is_published_does_not_bring_another_file_here(root):
     def row(source):
-        return Study.load("tiny", {"rankers": {"theirs": f"cerberus:{source}"}}).systems["ranker/theirs"]
+        return Study.load("tiny", {"rankers": {"theirs": source}}).systems["ranker/theirs"]
 
     published = root / "reports" / "tiny" / "scores"
     published.mkdir(parents=True)
-    index = {"sources": {"lost.pt": {"sha256": "0"}}, "runs": {"0": {"run": "ranker/theirs"}}}
+    index = {"sources": {"lost.jsonl": {"sha256": "0"}}, "runs": {"0": {"run": "ranker/theirs"}}}
     (published / "index.json").write_text(json.dumps(index))
-    assert [row(source).seeds for source in ("lost.pt", "other.pt")] == [(0,), ()]
+    assert [row(source).seeds for source in ("lost.jsonl", "other.jsonl")] == [(0,), ()]
 
 
 def test_models_are_scored_and_costed(root):
@@ -59,19 +55,6 @@ def test_models_are_scored_and_costed(root):
     work = {name: each.work[0] for name, each in of_one_stage(study, ["ranker/cosine", "ranker/reranker"]).items()}
     assert work["ranker/cosine"].question > 0
     assert work["ranker/reranker"].question == 0 < work["ranker/reranker"].candidate
-
-
-def test_a_released_student_is_a_row_for_who_has_its_file(root):
-    torch.save(released(), root / "cerberus.pt")
-    backbone = root / "electra"
-    AutoConfig.for_model("electra", **CONFIG, embedding_size=24).save_pretrained(backbone)
-    word_tokenizer(TEXTS * 4, 40).save_pretrained(backbone)
-    (root / "params" / "local.yaml").write_text(f"local: {{{RELEASED}: electra}}\n")
-    study = Study.load("tiny", {"rankers": {"released": "cerberus:cerberus.pt"}, "seeds": [0], "data.max_length": 24})
-    run = study.run("ranker/released")
-    assert run.scores("test")["score"].between(0, 1).all()
-    assert run.facts["shape"] == {"body": 3, "heads": 3}
-    assert of_one_stage(study, [run.name])[run.name].work[0].candidate > 0
 
 
 LLM = {"label": "LLM", "scores": "llm.jsonl"}

@@ -186,6 +186,26 @@ def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it
     assert "expected overrides = {}" in capsys.readouterr().err
 
 
+def test_a_table_with_sets_that_are_not_at_hand_replaces_none_that_has_them(study_root, monkeypatch, capsys):
+    monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
+    monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
+    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
+
+    def execute(source, executed, parameters):
+        write(Path(parameters["save"]), "WikiQA,not at hand\n")
+
+    def write(folder, content):
+        folder.joinpath("tables").mkdir(parents=True)
+        (folder / "tables" / "01_table_1.csv").write_text(content)
+
+    monkeypatch.setattr("as2lib.report.pages.execute", execute)
+    write(study_root[0] / "reports" / "tiny", "WikiQA,2351\n")
+    assert main(["page", "tiny", "01"]) == 0
+    assert "01_data: sets that it describes are not at hand (01_table_1.csv)" in capsys.readouterr().out
+    assert (study_root[0] / "reports" / "tiny" / "tables" / "01_table_1.csv").read_text() == "WikiQA,2351\n"
+    assert not (study_root[0] / "reports" / "tiny" / "01_data.html").exists()
+
+
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
     files = pages.library()
     assert {"study/results.py", "papers/cerberus/published/table2.csv", "metrics/ranking.py"} <= set(files)
