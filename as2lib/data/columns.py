@@ -20,7 +20,7 @@ NAMES = {
 SIDES = re.compile(r"(?=.)((hard)?(pos|neg)(itive|ative)?s?)?(candidates|sentences|passages|documents|contexts|ctxs)?")
 TEXTS = "text answer candidate sentence passage passagetext document contents"  # what a candidate calls its text
 IDS = "id candidateid docid pid passageid psgid"  # … and its id
-SILENT = {"documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
+SILENT = {"label", "documentid", "documenttitle", "unnamed0", ""}  # WikiQA's, and the row numbers that pandas writes
 YES = "correct relevant entailment positive true yes 1 label1".split()  # names of the class of correct candidates
 NO = "incorrect irrelevant notcorrect notrelevant notentailment contradiction negative false no 0 label0".split()
 
@@ -56,22 +56,19 @@ def columns_of(names: Sequence[Any], source: str, labelled: bool, nested: Iterab
     if sides := [name for name in names if SIDES.fullmatch(plain(name)) and (name in nested or not has_answer)]:
         way_out = "docs/own_data.md has the lines of pandas that make such rows"
         raise ValueError(f"{source}: {listed(sides)}: expected a row for each candidate and its label; {way_out}")
-    columns, missing = {}, []
+    columns = {}
     for column, words in NAMES.items():
-        if column == "label" and not labelled:
-            continue
-        matches = called(names, words)
+        matches = called(names, words) if labelled or column != "label" else ()
         if len(set(matches)) < len(matches) or (len(matches) > 1 and not column.endswith("_id")):
             raise ValueError(f"{source}: expected one column for {column}, got {listed(matches)}; rename all but one")
         if matches:
             columns[column] = matches[0]
-        elif column in ("question", "answer", "label"):
-            missing.append(f"{column} ({', '.join(words.split())})")
+    missing = [name for name in ("question", "answer", *["label"] * labelled) if name not in columns]
     if missing:
-        error = NoLabels if missing[0].startswith("label") else ValueError
-        raise error(f"{source}: expected a column for {'; '.join(missing)}; got {listed(names) or 'none'}")
-    silent = SILENT if labelled else {*SILENT, *NAMES["label"].split()}
-    if unread := listed(name for name in names if name not in columns.values() and plain(name) not in silent):
+        ways = "; ".join(f"{name} ({', '.join(NAMES[name].split())})" for name in missing)
+        error = NoLabels if missing == ["label"] else ValueError
+        raise error(f"{source}: expected a column for {ways}; got {listed(names) or 'none'}")
+    if unread := listed(name for name in names if name not in columns.values() and plain(name) not in SILENT):
         note(f"{source}: columns that are not read: {unread}")
     return columns
 

@@ -91,7 +91,10 @@ class PairEncoder:
         if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
             note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
             self._says_cuts = False
-        columns = self._columns(encoded)
+        columns = {"input_ids": [pair.ids for pair in encoded]}
+        if self.has_token_types:
+            columns["token_type_ids"] = [pair.type_ids for pair in encoded]
+        columns["length"] = [len(pair.ids) for pair in encoded]
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
@@ -113,12 +116,6 @@ class PairEncoder:
                 batch[name] = np.full(mask.shape, padding)
                 batch[name][mask] = np.concatenate([item[name] for item in items])
         return {name: torch.from_numpy(values) for name, values in batch.items()}
-
-    def _columns(self, encoded: list[Any]) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in encoded]}
-        if self.has_token_types:
-            columns["token_type_ids"] = [pair.type_ids for pair in encoded]
-        return columns | {"length": [len(ids) for ids in columns["input_ids"]]}
 
 
 def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str]) -> list[Any]:

@@ -27,7 +27,7 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import sample, sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
-from as2lib.data.tables import Table, checked, content_of, in_memory, questions_of, run_starts, table_of
+from as2lib.data.tables import checked, content_of, in_memory, questions_of, table_of
 from as2lib.metrics import ranking
 from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
@@ -55,17 +55,7 @@ def load_pairs(source: Source, split: str | None = None, questions: str = "answe
     Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
     and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
-    if isinstance(source, str | Path):
-        location, known = sets.resolve(source, split), sets.known(source, split)
-        name, every, only = location.name, _load(location, labelled=True), location.only
-        if known and (digest := fingerprint(every)) != known["pairs"]:
-            raise ValueError(
-                f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other "
-                f"pairs ({digest[:12]}) from {name}; name another version by its path, or as name@revision"
-            )
-    else:
-        every = _dataset(checked([in_memory(source, split, labelled=True)], labelled=True))
-        name, only = "pairs", {}
+    name, every, only = _every(source, split, labelled=True)
     if warning := order_warning(name, every):
         note(warning)
     pairs = filter_questions(_only(every, only), questions)
@@ -76,25 +66,33 @@ def load_pairs(source: Source, split: str | None = None, questions: str = "answe
 
 def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
     """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
+    _, every, only = _every(source, split, labelled=False)
+    return _only(every, only).select_columns([name for name in every.column_names if name != "label"])
+
+
+def _every(source: Source, split: str | None, labelled: bool) -> tuple[str, Dataset, Mapping[str, Any]]:
+    """What a source is called, its checked pairs, and which of its questions are meant.
+
+    Labels come where they are asked for, say which questions are meant, or are part of a known set's fingerprint.
+    """
     if not isinstance(source, str | Path):
-        return _dataset(checked([in_memory(source, split, labelled=False)], labelled=False))
-    # A known set has the fingerprint of its labelled pairs; answered and unanswered questions are chosen by labels.
-    if sets.known(source, split) or {"answered", "unanswered"} & {*sets.with_only(split)[1]}:
-        return load_pairs(source, split, "all").remove_columns("label")
-    location = sets.resolve(source, split)
-    return _only(_load(location, labelled=False), location.only)
+        return "pairs", _dataset(checked(in_memory(source, split, labelled), labelled)), {}
+    location, known = sets.resolve(source, split), sets.known(source, split)
+    every = _load(location, labelled or known is not None or bool({"answered", "unanswered"} & {*location.only}))
+    if known and (digest := fingerprint(every)) != known["pairs"]:
+        raise ValueError(
+            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
+            f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
+        )
+    return location.name, every, location.only
 
 
 def is_table(source: Any) -> bool:
     """Whether a source is a pair table already, such as `load_pairs` returns, whose rows are taken as they are."""
-    if not isinstance(source, Dataset) or not {"question_id", "question", "answer"} <= {*source.column_names}:
+    if not isinstance(source, Dataset) or any(FEATURES.get(name) != kind for name, kind in source.features.items()):
         return False
-    table = _arrow(source)
-    has_types = all(FEATURES.get(name) == kind for name, kind in source.features.items())
-    has_values = has_types and not any(table[name].null_count for name in COLUMNS if name in source.column_names)
-    labels = pc.unique(table["label"]).to_pylist() if has_values and "label" in source.column_names else []
-    ids = table["question_id"]
-    return has_values and {*labels} <= {0, 1} and run_starts(ids).sum() == pc.count_distinct(ids).as_py()
+    labelled = "label" in source.column_names
+    return fingerprint(checked(in_memory(source, None, labelled), labelled)) == fingerprint(source)
 
 
 def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Dataset:
@@ -109,13 +107,12 @@ def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Data
 
 @lru_cache(maxsize=16)
 def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
-    sources = map(sets.split_part, parts)
     load = load_unlabelled if questions is None else partial(load_pairs, questions=questions)
-    tables = [load(*source) for source in sources]
+    tables = {part: load(*sets.split_part(part)) for part in parts}
     if len(tables) == 1:
-        return tables[0]
-    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables)]
-    tables = [Table(part, _arrow(pairs).select(shared)) for part, pairs in zip(parts, tables, strict=True)]
+        return tables[parts[0]]
+    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables.values())]
+    tables = {part: _arrow(pairs).select(shared) for part, pairs in tables.items()}
     return _dataset(checked(tables, questions is not None))
 
 
@@ -181,15 +178,11 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
 
 def save_pairs(pairs: Dataset, path: str | Path) -> None:
     """Write pairs as Parquet or JSONL, whole or not at all: the formats that keep any text as it is."""
-    suffix = Path(path).suffix
-    if suffix not in (".parquet", ".jsonl"):
+    write = {".parquet": pairs.to_parquet, ".jsonl": partial(pairs.to_json, force_ascii=False)}.get(Path(path).suffix)
+    if write is None:
         raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
     with whole_file(path) as temporary:
-        if suffix == ".parquet":
-            parquet.write_table(_arrow(pairs), temporary)
-        else:
-            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in pairs)
-            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+        write(temporary)
 
 
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
@@ -307,11 +300,11 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
     else:
         where = {"split": location.hub_split, "revision": location.revision}
         contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}
-    tables = [table_of(name, content, labelled) for name, content in contents.items()]
+    tables = {name: table_of(name, content, labelled) for name, content in contents.items()}
     if location.hub.ordered:
         return _dataset(checked(tables, labelled))
     table = checked(tables, labelled, location.split)  # SelQA has no ids: a run of equal questions is one
-    return _dataset(table.take(pa.array(label_blind_order(table))))
+    return _dataset(table.take(label_blind_order(table)))
 
 
 def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:

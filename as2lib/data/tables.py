@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,32 +18,26 @@ from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
 from as2lib.data.sets import NoSplit, note
 from as2lib.metrics.questions import Questions, require_together
 
-
-class Table(NamedTuple):
-    """Unchecked pairs under our names, every column text.  name: what errors call it."""
-
-    name: str
-    pairs: pa.Table
+Tables: TypeAlias = dict[str, pa.Table]  # what errors call it → unchecked pairs under our names, every column text
 
 
 # ---------------------------------------------------------------- rules
 
 
-def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None) -> pa.Table:
+def checked(tables: Tables, labelled: bool, run_ids: str | None = None) -> pa.Table:
     """The tables of one set as one with our types, if it keeps every rule; the rows of a question side by side.
 
     run_ids: where ids are missing, each run of equal questions gets `<run_ids>-1`, …; None: equal questions get one id,
     a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
     """
-    pairs = pa.concat_tables([table.pairs for table in tables], promote_options="default")
-    name = tables[0].name
+    pairs, name = pa.concat_tables(tables.values(), promote_options="default"), next(iter(tables))
 
     def where(row: int) -> str:
-        for table in tables:
-            if row < len(table.pairs):
-                return f"{table.name}, row {row + 1}"
-            row -= len(table.pairs)
+        for file, table in tables.items():
+            if row < len(table):
+                return f"{file}, row {row + 1}"
+            row -= len(table)
         raise IndexError(row)
 
     if not len(pairs):
@@ -71,23 +65,17 @@ def checked(tables: Sequence[Table], labelled: bool, run_ids: str | None = None)
 
 
 def _require_one_text(ids: pa.ChunkedArray, texts: pa.ChunkedArray, where: Callable[[int], str]) -> None:
-    rows = np.flatnonzero(run_starts(ids) | run_starts(texts))
-    first: dict[str, tuple[str, int]] = {}  # question_id → (its text, its first row)
+    rows, first = np.flatnonzero(run_starts(ids) | run_starts(texts)), {}  # question_id → its text
     for row, name, text in zip(rows.tolist(), ids.take(rows).to_pylist(), texts.take(rows).to_pylist(), strict=True):
-        first_text, first_row = first.setdefault(name, (text, row))
-        if text != first_text:
-            raise ValueError(
-                f"{where(row)}: expected one question a question_id, got {name!r:.60} for {text!r:.60}, after "
-                f"{first_text!r:.60} in {where(first_row)}; give each its own id"
-            )
+        if text != first.setdefault(name, text):
+            got = f"got {text!r:.60} after {first[name]!r:.60} for {name!r:.60}"
+            raise ValueError(f"{where(row)}: expected one question a question_id, {got}; give each its own id")
 
 
 def _new_ids(texts: pa.ChunkedArray, run_ids: str | None) -> pa.Array:
     runs = Questions.beginning(run_starts(texts))
-    ids = [f"{run_ids}-{number}" for number in range(1, len(runs.starts) + 1)]
-    if run_ids is None:
-        firsts = texts.take(runs.starts).to_pylist()
-        ids = [f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}" for text in firsts]
+    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in texts.take(runs.starts).to_pylist())
+    ids = [f"{run_ids}-{n}" if run_ids else f"q-{digest[:12]}" for n, digest in enumerate(hashes, 1)]
     return pa.array(np.repeat(np.array(ids, object), runs.sizes), pa.string())
 
 
@@ -131,7 +119,7 @@ def run_starts(column: pa.ChunkedArray) -> np.ndarray:
 # ---------------------------------------------------------------- where rows come from
 
 
-def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
+def in_memory(source: Any, split: str | None, labelled: bool) -> Tables:
     """The pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
     name = "pairs"
     if isinstance(source, Mapping):
@@ -150,10 +138,10 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Table:
         source = source.reset_index()
     if not isinstance(source, pa.Table | pd.DataFrame):
         raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
-    return table_of(name, source, labelled)
+    return {name: table_of(name, source, labelled)}
 
 
-def table_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> Table:
+def table_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pa.Table:
     """The columns that we need of a table, as texts; labels that are classes are read by the names of these."""
     if isinstance(content, pa.Table):
         names = content.column_names
@@ -168,7 +156,7 @@ def table_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> Tab
             expected = "expected two classes, of which the last means correct, such as incorrect and correct"
             got = f"got {listed(label.names)}; write 1 for correct, 0 for the other"
             raise ValueError(f"{name}: label: {expected}, {got}")
-    return Table(name, pa.table({key: _texts(content[column], key, name) for key, column in columns.items()}))
+    return pa.table({key: _texts(content[column], key, name) for key, column in columns.items()})
 
 
 def _texts(values: pa.ChunkedArray | pd.Series, key: str, name: str) -> pa.Array | pa.ChunkedArray:

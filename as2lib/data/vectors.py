@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,10 +49,8 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
             vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
         else:
             vector_of = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
-        dimensions = len(next(iter(vector_of.values())))
-        for word in words:
-            if word not in vector_of:
-                vector_of[word] = unknown_vector(unknown_id(word), dimensions)
+        unknown = (word for word in words if word not in vector_of)
+        vector_of |= {word: unknown_vector(unknown_id(word), source["dimensions"]) for word in unknown}
         with whole_file(path) as temporary, temporary.open("wb") as stream:
             np.save(stream, np.stack([vector_of[word] for word in words]).astype(np.float16))
     return Embeddings(words, np.load(path, mmap_mode="r"))
@@ -79,10 +76,10 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> dict[str, np.ndarray
             name, _, values = line.rstrip().removeprefix("/c/en/").partition(" ")
             if name in wanted and " " in values:  # else it is the header
                 vectors[name] = np.array(values.split(" "), np.float32)
-    vector_of = {word: vectors.get(word, vectors.get(spelling)) for word, spelling in spellings.items()}
     if not vectors:
         raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
-    return {word: vector for word, vector in vector_of.items() if vector is not None}
+    found = {word: vectors.get(word, vectors.get(spelling)) for word, spelling in spellings.items()}
+    return {word: vector for word, vector in found.items() if vector is not None}
 
 
 def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
@@ -91,30 +88,25 @@ def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
     A pair of words d apart counts 1 / d. Rows are U √S, scaled to length 1.
     texts: the words of each text.  Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
     """
-    from scipy.sparse import csr_matrix, diags
+    from scipy.sparse import csr_matrix
     from sklearn.decomposition import TruncatedSVD
 
-    counts = Counter(word for text in texts for word in text)
-    words = sorted(counts)
+    words = sorted({word for text in texts for word in text})
     number = {word: i for i, word in enumerate(words)}
-    weights: Counter[tuple[int, int]] = Counter()
-    for text in texts:
-        ids = [number[word] for word in text]
-        for apart in range(1, WINDOW + 1):
-            for a, b in zip(ids, ids[apart:], strict=False):
-                weights[a, b] += 1 / apart
-                weights[b, a] += 1 / apart
-    rows, columns = np.array(list(weights)).T
-    together = csr_matrix(
-        (np.fromiter(weights.values(), float, len(weights)), (rows, columns)), shape=(len(words),) * 2
-    )
-    total = together.sum()
-    alone = np.maximum(np.asarray(together.sum(axis=1)).ravel(), 1e-12)
-    information = diags(1 / alone) @ together @ diags(1 / alone) * total
-    information.data = np.maximum(np.log(information.data), 0.0)
-    information.eliminate_zeros()
+    near = [
+        (number[a], number[b], 1 / apart)
+        for text in texts
+        for apart in range(1, WINDOW + 1)
+        for a, b in zip(text, text[apart:], strict=False)
+    ]
+    rows, columns, weights = map(np.array, zip(*near, strict=True))
+    once = csr_matrix((weights, (rows, columns)), shape=(len(words), len(words)))
+    together = (once + once.T).tocoo()
+    alone = np.asarray(together.sum(axis=1)).ravel()
+    information = together.data * together.sum() / (alone[together.row] * alone[together.col])
+    together.data = np.maximum(np.log(information), 0.0)
     svd = TruncatedSVD(dimensions, random_state=0)
-    return Embeddings(words, _unit(svd.fit_transform(information) / np.sqrt(svd.singular_values_)))
+    return Embeddings(words, _unit(svd.fit_transform(together.tocsr()) / np.sqrt(svd.singular_values_)))
 
 
 def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> np.ndarray:

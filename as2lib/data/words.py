@@ -32,15 +32,18 @@ _PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
-    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); each character of Chinese, Thai…"""
+    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); of one in Chinese, Thai… its characters."""
     texts, lines = list(texts), []
     if len(_splitter().vocab) > WORDS_HELD:
         _splitter.cache_clear()
     for text, document in zip(texts, _splitter().pipe(texts), strict=True):
         words = [token.lower_ for token in document if not token.is_space]
-        if not text.isascii() and 2 * len(HAN.findall(text)) > sum(map(str.isalnum, text)):
-            note("texts without blanks between their words (Chinese, Japanese, Thai) are split by character")
-            words = [part for word in words for part in _PARTS.findall(word)]
+        if not text.isascii() and (characters := len(HAN.findall(text))):
+            if 2 * characters > sum(map(str.isalnum, text)):
+                note("texts without blanks between their words (Chinese, Japanese, Thai) are split by character")
+                words = [part for word in words for part in _PARTS.findall(word)]
+            else:
+                note("Chinese, Japanese or Thai within other texts is not split: it matches as a whole alone")
         lines.append(words)
     return lines
 
