@@ -1,10 +1,7 @@
 """Studies of several targets side by side: CERBERUS's Table 2 over its data sets, and the headline tests pooled."""
 
-import pandas
-
-from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as cerberus
-from as2lib.papers.pair_sets import learnt, published_set, set_of
+from as2lib.papers.pair_sets import learnt, set_of
 from as2lib.study import Study
 from as2lib.study.run import Row
 
@@ -43,8 +40,3 @@ def shared_answers(study: Study) -> frozenset[str]:
     return learnt(
         target.train, target.test, transfer.train if transfer and not study.data.allow_shared_questions else ()
     )
-
-
-def published_table2(study: Study) -> pandas.DataFrame:
-    """The columns of the paper's Table 2 that stand beside a study."""
-    return analyses.published(study, "table2")[published_set(study)]

@@ -38,9 +38,23 @@ VERDICTS = (
     CONTRADICTED,
     NOT_TESTABLE,
 )
+INTERVAL = ["difference", "low", "high", "seeds", "smallest seen"]  # of `results.compare`
 COLUMNS = [
-    *"claim set metric published difference low high seeds".split(),
-    *["smallest seen", "margin", "margin from", "verdict", "reason", "test", "source", "a", "b"],
+    *[
+        "claim",
+        "set",
+        "metric",
+        "published",
+        *INTERVAL,
+        "margin",
+        "margin from",
+        "verdict",
+        "reason",
+        "test",
+        "source",
+        "a",
+        "b",
+    ],
 ]
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
@@ -52,16 +66,6 @@ NOT_RUN = "not run in this study"
 ONE_SEED = "one seed: another fit may say otherwise"
 COARSE = 10.0  # points: no claim is of as much as what could be seen above it
 TOO_COARSE = "a difference below ten points could not be seen"
-
-
-class Interval(NamedTuple):
-    """Of a difference a − b, in points, over questions and seeds; low and high are nan of one seed."""
-
-    difference: float
-    low: float
-    high: float
-    seeds: int
-    smallest_seen: float = math.nan
 
 
 class Side(NamedTuple):
@@ -118,10 +122,10 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
             row["claim"] = f"{a.label} {SIGNS[claim['claim']]} {b.label}"
             interval = measured.get((a, b, claim["metric"]))
             if interval and not reason:
-                row |= dict(zip(["difference", "low", "high", "seeds", "smallest seen"], interval, strict=True))
-                too_coarse = TOO_COARSE if interval.smallest_seen > COARSE else ""
-                reason = ONE_SEED if math.isnan(interval.low) else too_coarse
-            judged = NOT_TESTABLE if reason else verdict(claim, interval)
+                row |= interval
+                too_coarse = TOO_COARSE if interval["smallest seen"] > COARSE else ""
+                reason = ONE_SEED if math.isnan(interval["low"]) else too_coarse
+            judged = NOT_TESTABLE if reason else verdict(claim, interval["low"], interval["high"])
         if claim["metric"] in govern.RECALLS:
             row["metric"] += f"={100 * study.govern.precisions[-1]:.0f}"
         rows.append(row | {"reason": reason, "verdict": judged})
@@ -130,22 +134,13 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
     return table.sort_values("verdict", key=lambda verdicts: verdicts == NOT_TESTABLE, kind="stable")
 
 
-def counts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """How many claims of each paper got each verdict, and all together."""
-    if table.empty:
-        return pandas.DataFrame()
-    counts = paper_tables.by_paper(table, "verdict", VERDICTS)
-    counts.loc["all"] = counts.sum()
-    return counts
-
-
-def verdict(claim: Mapping[str, Any], interval: Interval) -> str:
+def verdict(claim: Mapping[str, Any], low: float, high: float) -> str:
     """What our interval says of a claim: of a gain `significance.verdict` of the paper's difference, of equality, or of
     a loss that is small at most, `significance.equality` within the claim's margin.
 
     Of a gain for which the paper prints no difference, or one against its claim, the direction alone is judged.
     """
-    low, high, published = interval.low, interval.high, claim["published"]
+    published = claim["published"]
     if claim["claim"] != "better":
         return significance.equality(low, high, claim["margin"], one_sided=claim["claim"] != "equal")
     if math.isnan(published) or published <= 0:
@@ -198,8 +193,8 @@ def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
     return ""
 
 
-def intervals(study: Study, claims: Iterable[tuple[Side, Side, str]]) -> dict[tuple[Side, Side, str], Interval]:
-    """(a, b, metric) → our difference a − b with its interval, in points."""
+def intervals(study: Study, claims: Iterable[tuple[Side, Side, str]]) -> dict[tuple[Side, Side, str], dict[str, Any]]:
+    """(a, b, metric) → our difference a − b and its interval over questions and seeds, in points; nan of one seed."""
     claims, found = list(dict.fromkeys(claims)), {}
     tables = {}  # of a side, by seed: question_id, label and score on the test set
     for each in dict.fromkeys(each for *pair, metric in claims if metric in results.MEASURES for each in pair):
@@ -214,9 +209,8 @@ def intervals(study: Study, claims: Iterable[tuple[Side, Side, str]]) -> dict[tu
             tests = results.compare(frame, [(str(a), str(b)) for a, b in pairs], measure=metric)
         else:
             tests = govern.compare(study, [(a.name, b.name) for a, b in pairs], metric)
-        columns = ["difference", "low", "high", "seeds", "smallest seen"]
-        for pair, test in zip(pairs, tests[columns].itertuples(index=False), strict=True):
-            found[*pair, metric] = Interval(*test)
+        for pair, test in zip(pairs, tests[INTERVAL].to_dict("records"), strict=True):
+            found[*pair, metric] = test
     return found
 
 

@@ -5,7 +5,6 @@ from which argument, it is computed.  Where a set's texts are not at hand, publi
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy
 import pandas
@@ -100,20 +99,12 @@ def of_set(study: Study, of: str) -> float:
     """of: "wikiqa test answered | candidates a question"; nan of what the pairs at hand do not say."""
     where, _, quantity = of.partition(" | ")
     source, split, policy = where.split()
-    statistics = statistics_of_texts(source, split)
-    if statistics is None:
-        pairs = pair_sets.as_scored(study, [f"{source}:{split}"])
-        if pairs is None:
-            return numpy.nan
-        statistics = pair_sets.statistics(pairs)
+    pairs = pair_sets.mapped(source, split) or pair_sets.as_scored(study, [f"{source}:{split}"])
+    if pairs is None:
+        return numpy.nan
+    statistics = pair_sets.statistics(pairs)
     answered = 100 * statistics["questions"]["answered"] / statistics["questions"]["all"]
     return {**statistics.loc[policy], "answered %": answered}.get(quantity, numpy.nan)
-
-
-@cache
-def statistics_of_texts(source: str, split: str) -> pandas.DataFrame | None:
-    pairs = pair_sets.mapped(source, split)
-    return None if pairs is None else pair_sets.statistics(pairs)
 
 
 def of_ranker(study: Study, of: str) -> float:
@@ -123,15 +114,8 @@ def of_ranker(study: Study, of: str) -> float:
     scores = pair_sets.baseline_scores(study, parts, ranker)
     if scores is not None:
         return 100 * ranking.summary(**scores[["question_id", "label", "score"]])[metric]
-    if ranker == "random" and (pairs := pair_sets.as_scored(study, parts)) is not None:
-        return pair_sets.of_ranker(pairs, ranker)[metric]
-    return measures_of_texts(source, split, ranker).get(metric, numpy.nan)
-
-
-@cache
-def measures_of_texts(source: str, split: str, ranker: str) -> dict[str, float]:
-    pairs = pair_sets.mapped(source, split)
-    return {} if pairs is None else pair_sets.of_ranker(pairs, ranker)
+    pairs = (pair_sets.as_scored(study, parts) if ranker == "random" else None) or pair_sets.mapped(source, split)
+    return numpy.nan if pairs is None else pair_sets.of_ranker(pairs, ranker)[metric]
 
 
 SIZES: dict[str, Callable[..., float]] = {

@@ -90,17 +90,7 @@ def title(part: str) -> str:
     return PAPERS.get(set_of(part)) or sets.split_part(part)[0]
 
 
-def owners(study: Study, parts: Sequence[str], questions: Sequence[str]) -> pandas.Series:
-    """The set that each question of some parts is of, index its id; the last part's where nothing says another."""
-    owners = pandas.Series(title(parts[-1]), index=questions)
-    for part in parts[:-1]:
-        source, split = sets.split_part(part)
-        pairs = pairs_of(study, [f"{source}:{sets.with_only(split)[0]}"])
-        if pairs is not None:
-            owners[owners.index.isin(pairs.unique("question_id"))] = title(part)
-    return owners
-
-
+@cache
 def statistics(pairs: Dataset) -> pandas.DataFrame:
     """Counts and mean lengths of a labelled pair set under each question policy, a row each (index `questions kept`).
 
@@ -130,6 +120,7 @@ def counted(study: Study, parts: Sequence[str], policy: str) -> dict[str, float]
     return {} if pairs is None else statistics(pairs.select_columns(["question_id", "label"])).loc[policy].to_dict()
 
 
+@cache
 def of_ranker(pairs: Dataset, ranker: str) -> dict[str, float]:
     """P@1, MAP and MRR in percent of a scorer of `lexical`, or the expectation of a "random" order."""
     if ranker == "random":

@@ -19,13 +19,6 @@ def of_every_paper(study: Study, table: str) -> pandas.DataFrame:
     return pandas.concat(tables, ignore_index=True)
 
 
-def by_paper(table: pandas.DataFrame, column: str, values: Sequence[str]) -> pandas.DataFrame:
-    """How many of each paper's rows (index) have each value of a column."""
-    counts = pandas.crosstab(table.index, table[column])
-    papers = [paper for paper in PAPERS.values() if paper in table.index]
-    return counts.reindex(index=papers, columns=values, fill_value=0).rename_axis("paper").rename_axis(None, axis=1)
-
-
 def read(paper: str, table: str) -> pandas.DataFrame:
     """One of a paper's tables as its file has it: `read("cascade", "table1")`."""
     return pandas.read_csv(files("as2lib.papers") / paper / "published" / f"{table}.csv")

@@ -5,7 +5,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.papers import claims
-from as2lib.papers.claims import Interval
 from as2lib.study import results
 
 NAN = float("nan")
@@ -26,7 +25,7 @@ NAN = float("nan")
 )
 def test_every_verdict(claim, low, high, published, verdict):
     said = {"claim": claim, "published": published, "margin": 0.8}
-    assert claims.verdict(said, Interval((low + high) / 2, low, high, 3)) == verdict
+    assert claims.verdict(said, low, high) == verdict
 
 
 def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
@@ -52,7 +51,6 @@ def test_a_study_that_has_run_nothing_judges_nothing(root):
     study.store.find = lambda name, model=False: None
     table = claims.table(study)
     assert set(table["verdict"]) == {claims.NOT_TESTABLE}
-    assert claims.counts(table).loc["all", claims.NOT_TESTABLE] == len(table)
 
 
 def test_claims_are_judged_by_the_runs_and_published_differences_are_of_the_studys_set(invented, monkeypatch):
@@ -91,7 +89,7 @@ def test_a_difference_is_that_of_every_other_page(invented):
     test = results.compare(results.load(study, rows), [("mhs/3h1", "student/electra")], measure="P@1").iloc[0]
     pair = (claims.Side("mhs/3h1", ""), claims.Side("student/electra", ""), "P@1")
     interval = claims.intervals(study, [pair])[pair]
-    assert interval[:4] == pytest.approx(test[["difference", "low", "high", "seeds"]].tolist())
+    assert interval == pytest.approx(test[claims.INTERVAL].to_dict())
 
 
 def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds(invented, sections):

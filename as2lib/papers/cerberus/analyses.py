@@ -13,7 +13,6 @@ from as2lib.metrics import ranking
 from as2lib.metrics.agreement import Agreement, Majority, agreement, majority
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
-from as2lib.papers.pair_sets import published_set
 from as2lib.study import Study, results
 
 
@@ -22,19 +21,6 @@ def published(study: Study, table: str) -> pandas.DataFrame:
     paper = paper_tables.published(study, "cerberus", table)
     paper = paper.set_axis([ours(study, run) for run in paper.index])
     return paper[paper.index != ""].rename_axis("run")
-
-
-def with_the_rest(study: Study, table2: pandas.DataFrame) -> pandas.DataFrame:
-    """Table 2 as a study has it, and below it the paper's rows beside which none of ours stands."""
-    paper = paper_tables.published(study, "cerberus", "table2")
-    if paper.empty:
-        return table2
-    names = [f"the paper's {name} (row {number})" for number, name in zip(paper["row"], paper["student"], strict=True)]
-    beside = paper[published_set(study)].set_axis([ours(study, run) for run in paper.index])
-    return paper_tables.with_the_rest(table2, beside, names)
-
-
-# ---------------------------------------------------------------- choices and logs (notebooks 02, 03, 10)
 
 
 def first_choices(table: pandas.DataFrame, column: str = "score") -> numpy.ndarray:

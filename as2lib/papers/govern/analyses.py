@@ -1,58 +1,20 @@
-"""What is special to GOVERN: what systems answer when they may stay silent, and what the number of teachers does."""
+"""What is special to GOVERN: differences of what systems answer when they may stay silent, and its teachers' scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy
 import pandas
 
-from as2lib.metrics import ranking, significance, threshold
-from as2lib.papers import paper_tables
+from as2lib.metrics import significance, threshold
 from as2lib.papers.cerberus.rows import run_here
-from as2lib.study import Study, results
-from as2lib.study.run import Row
+from as2lib.study import Study
 from as2lib.study.store import StoredRun
 
 AUC = "qp prAUC"
 RECALLS = ("q R@P", "qp R@P")
 COMPARED = ["difference", "low", "high", "questions low", "questions high", "smallest seen", "seeds"]
 SAMPLES = 1000  # of the questions, with replacement
-ARCHITECTURE = {"layers": "layers", "hidden": "hidden units", "heads": "attention heads"}
-
-
-def measures(run: StoredRun, precisions: Sequence[float]) -> dict[str, float]:
-    """One run's threshold metrics over all test questions, and P@1 and MAP over the answered ones, in percent."""
-    question, label, score = columns(run)
-    values = {}
-    for precision in precisions:
-        at = f"R@P={100 * precision:g}"
-        values[f"q {at}"] = threshold.question_recall_at_precision(question, label, score, precision)
-        values[f"qp {at}"] = threshold.pair_recall_at_precision(label, score, precision)
-    ranks = ranking.summary(question, label, score)
-    values |= {AUC: threshold.pair_pr_auc(label, score), "P@1": ranks["P@1"], "MAP": ranks["MAP"]}
-    return {name: 100 * value for name, value in values.items()}
-
-
-def by_thresholds(study: Study, systems: Iterable[Row], paper: str = "table2") -> pandas.DataFrame:
-    """One row a system (index `run`): `measures`, mean and " ±" over its seeds, beside one of the paper's tables; one
-    that is not run has none.
-
-    unreached: seeds in which no threshold reaches the first precision, whose recall is 0.
-    """
-    rows, values = {}, []
-    for system in systems:
-        runs = study.runs(system.run) if system.seeds else []
-        parameters = runs[0].facts["parameters"] if runs else numpy.nan
-        rows[system.run] = {"group": system.group, "seeds": len(runs), "parameters": parameters}
-        values += [{"run": system.run, **measures(run, study.govern.precisions)} for run in runs]
-    measured = pandas.DataFrame(values).set_index("run")
-    table = pandas.DataFrame.from_dict(rows, orient="index").rename_axis("run").join(results.with_spread(measured))
-    table["unreached"] = (measured.iloc[:, :2] == 0).any(axis=1).groupby(level="run").sum()
-    table = table.astype({"parameters": "Int64"})
-    printed = paper_tables.printed(study, "govern", paper).set_index("run")
-    names = {name: name for name in printed if name in measured} | ARCHITECTURE
-    printed = printed.filter(names).rename(columns=names)
-    return table.join(printed[~printed.index.duplicated()].add_prefix("published "))
 
 
 def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) -> pandas.DataFrame:
