@@ -1,7 +1,7 @@
 """What a training batch holds, and in which order batches come: the same for the same seed; knows no model, no loss."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import torch
@@ -13,6 +13,8 @@ from as2lib.metrics.questions import Questions
 
 # m pairs · b pairs in a batch · q questions in a batch · k teachers · c = 2 classes
 NEIGHBOURS = 32  # batches' worth of items that are sorted by length together
+# Of an epoch: the length of each item, how many a batch holds about, and how numbers of items, sorted, become batches.
+Items: TypeAlias = tuple[numpy.ndarray, int, Callable[[list[int]], list[list[int]]]]
 
 
 class Examples:
@@ -68,10 +70,14 @@ class Batches:
         self.length, self.size, self.seed, self.tokens = length, size, seed, tokens
 
     def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch, as numbers of items."""
+        """The batches of one epoch, as numbers of items, in a random order; each is cut from items sorted by length."""
         generator = numpy.random.default_rng([self.seed, epoch])
-        typical = self.size or max(1, self.tokens // max(1, round(float(self.length.mean()))))
-        return cut_in_windows(self.length, typical, self._cut, generator)
+        length, typical, cut = self._items(generator)
+        shuffled, batches = generator.permutation(len(length)), []
+        for start in range(0, len(shuffled), typical * NEIGHBOURS):
+            window = shuffled[start : start + typical * NEIGHBOURS]
+            batches += cut(window[numpy.argsort(length[window], kind="stable")].tolist())
+        return [batches[i] for i in generator.permutation(len(batches))]
 
     def since(self, batch: int) -> Iterator[list[int]]:
         """The batches from a number on, without an end."""
@@ -80,6 +86,10 @@ class Batches:
             batches = self.epoch(epoch)
             yield from batches[batch:]
             batch, epoch = max(0, batch - len(batches)), epoch + 1
+
+    def _items(self, generator: numpy.random.Generator) -> Items:
+        typical = self.size or max(1, self.tokens // max(1, round(float(self.length.mean()))))
+        return self.length, typical, self._cut
 
     def _cut(self, items: list[int]) -> list[list[int]]:
         if self.size is not None:
@@ -114,9 +124,7 @@ class QuestionBatches(Batches):
         self.correct = numpy.zeros(len(question), dtype=bool) if label is None else numpy.asarray(label) == 1
         self.candidates = candidates
 
-    def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch, as numbers of pairs."""
-        generator = numpy.random.default_rng([self.seed, epoch])
+    def _items(self, generator: numpy.random.Generator) -> Items:
         questions = [self._drawn(rows, generator) for rows in self.rows]
         longest = numpy.array([self.length[rows].max() for rows in questions])
         typical = max(1, round(self.size / numpy.mean([len(rows) for rows in questions])))
@@ -130,7 +138,7 @@ class QuestionBatches(Batches):
                 batches[-1] += questions[number].tolist()
             return batches
 
-        return cut_in_windows(longest, typical, cut, generator)
+        return longest, typical, cut
 
     def _drawn(self, rows: numpy.ndarray, generator: numpy.random.Generator) -> numpy.ndarray:
         if len(rows) <= self.candidates:
@@ -138,21 +146,3 @@ class QuestionBatches(Batches):
         correct, others = rows[self.correct[rows]], rows[~self.correct[rows]]
         room = max(1, self.candidates - len(correct))
         return numpy.sort(numpy.append(correct, generator.permutation(others)[:room]))
-
-
-def cut_in_windows(
-    length: numpy.ndarray,
-    typical: int,
-    cut: Callable[[list[int]], list[list[int]]],
-    generator: numpy.random.Generator,
-) -> list[list[int]]:
-    """Batches in a random order, each cut from some random items that were sorted by length.
-
-    typical: items of a batch, about.  cut: numbers of items, sorted → batches.
-    """
-    shuffled = generator.permutation(len(length))
-    batches = []
-    for start in range(0, len(shuffled), typical * NEIGHBOURS):
-        window = shuffled[start : start + typical * NEIGHBOURS]
-        batches += cut(window[numpy.argsort(length[window], kind="stable")].tolist())
-    return [batches[i] for i in generator.permutation(len(batches))]

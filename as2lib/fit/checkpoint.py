@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from datasets.fingerprint import Hasher
 from torch import nn
 
 from as2lib import plugins
@@ -72,15 +73,10 @@ def copied(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def start_of(model: nn.Module) -> str:
-    """The SHA-256 of the model that a fit starts from: its class, its configuration, and its tensors."""
+    """The hash of the model that a fit starts from: its class, its configuration, and its tensors."""
     config = getattr(model, "config", None)
     fields = config.to_dict() if hasattr(config, "to_dict") else {}
-    fields.pop("_name_or_path", None)  # a place
-    digest = sha256(f"{type(model).__qualname__} {json.dumps(fields, sort_keys=True, default=str)}".encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    return Hasher.hash([type(model).__qualname__, {**fields, "_name_or_path": None}, model.state_dict()])
 
 
 def source_of(loss: str | Callable[..., Any]) -> str:

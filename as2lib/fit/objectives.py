@@ -4,7 +4,7 @@ Importing this brings in no torch: a wrong name is refused, and a study planned,
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,7 +41,7 @@ class Loss:
 
     @property
     def unit(self) -> str:
-        """What stays together in a batch, "pair" or "question"."""
+        """What stays together in a batch: "pair", or "question", by which a model learns to order, no probability."""
         return "question" if "by_question" in self.reads else "pair"
 
     @property
@@ -62,7 +62,7 @@ LOSSES = {
     "listwise_kl": Loss("listwise.listwise_kl", LISTS),
     "ranknet": Loss("pairwise.ranknet", LISTS),
     "kd": Loss("distillation.kd", "logits first_teacher labels", ONE, balanced=True),
-    "kd_sum": Loss("multi_teacher.kd_sum", "logits teachers labels", SEVERAL, balanced=True),
+    "kd_sum": Loss("distillation.kd_sum", "logits teachers labels", SEVERAL, balanced=True),
     "kd_round_robin": Loss("distillation.kd", "logits teacher_in_turn labels", SEVERAL, balanced=True),
     "per_head": Loss("distillation.per_head", "heads teachers labels", SEVERAL, balanced=True),
     "margin_mse": Loss("pairwise.margin_mse", LISTS.replace(" ", " teachers_by_question ", 1), SEVERAL),
@@ -74,6 +74,9 @@ LOSSES = {
     "teacher_a_head": Loss("govern.teacher_a_head", "of_heads of_teachers", SEVERAL),
     "govern_a_head": Loss("govern.govern_a_head", "of_heads of_teachers", SEVERAL),
 }
+
+
+OWN = Loss("", "output targets")
 
 
 class Total(NamedTuple):
@@ -122,7 +125,7 @@ def named(loss: str | Callable[..., Any]) -> Loss:
     if (getattr(function, "__module__", None) or "").startswith("torch."):
         expected = "expected a function of a model's output and the targets, or torch.nn.CrossEntropyLoss()"
         raise ValueError(f"loss: {expected}, got torch's {function}; call it in a function of your own")
-    return Loss(function, "output targets")
+    return replace(OWN, function=function)
 
 
 def is_own(loss: str | Callable[..., Any]) -> bool:
@@ -130,14 +133,9 @@ def is_own(loss: str | Callable[..., Any]) -> bool:
     return callable(loss) or plugins.is_path(loss)
 
 
-def is_balanced(loss: str) -> bool:
-    """Whether a loss has alpha and tau."""
-    return loss in LOSSES and LOSSES[loss].balanced
-
-
-def unit(loss: str) -> str:
-    """What stays together in a loss's batches: with "question" a model learns to order candidates, no probability."""
-    return LOSSES[loss].unit if loss in LOSSES else "pair"
+def declared(loss: str) -> Loss:
+    """What is known of a loss by its name alone; one's own is not opened."""
+    return LOSSES.get(loss, OWN)
 
 
 def usual(teachers: int) -> str:

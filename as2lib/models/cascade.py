@@ -1,12 +1,12 @@
 """The Cascade Transformer (CT): one encoder with a classifier at several depths that prunes its own candidates.
 
-b pairs in a batch · m of them left · n tokens · d hidden units · e exits · c = 2 classes
+b pairs in a batch · m of a question · q questions · n tokens · d hidden units · e exits · c = 2 classes
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -18,14 +18,15 @@ from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.data.encode import by_length
-from as2lib.metrics.pruning import Ratios, prune
+from as2lib.metrics.probability import sigmoid
+from as2lib.metrics.pruning import Pruned, Ratios, falling, prune
 from as2lib.metrics.questions import Questions
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
 from as2lib.models.mean import mean_of_tokens
-from as2lib.models.sequential import Ranking, rankings
 
 EXITS = (4, 6, 8, 10, 12)
+GAP = 1e-6  # between the lowest score that was kept and the highest that was dropped
 
 
 class CascadeConfig(BackboneConfig):
@@ -59,6 +60,21 @@ class CascadeOutput(ModelOutput):
     loss: Tensor | None = None
     logits: Tensor | None = None
     exit_logits: Tensor | None = None
+
+
+class Ranking(NamedTuple):
+    """One question's candidates, ranked; but for `order` in input order.
+
+    order: (m,) int64, the candidates' positions: survivors first, then the dropped, those dropped later first.
+    scores: (m,) float64, which fall along `order`, the sigmoid of `log_odds`: see `falling_scores`.
+    stages: (m,) int64, the last stage that scored each candidate.  stage_scores: (m,) float64, its P(correct).
+    """
+
+    order: Tensor
+    scores: Tensor
+    stages: Tensor
+    stage_scores: Tensor
+    log_odds: Tensor
 
 
 class Dense(Float32Linear):
@@ -229,6 +245,39 @@ class CascadeTransformer(PreTrainedModel):
         for layer in layers:
             hidden = layer(hidden, mask)
         return hidden
+
+
+def rankings(pruned: Pruned, question: numpy.ndarray) -> list[Ranking]:
+    """Of the log odds that stages gave, each question's ranking.  question: (b,) codes from 0."""
+    shifted, ranked = falling_scores(pruned.scores, pruned.last, question), []
+    for number in range(question.max() + 1):
+        rows = numpy.flatnonzero(question == number)
+        order = numpy.searchsorted(rows, pruned.order[question[pruned.order] == number])
+        scores = falling(sigmoid(shifted[rows]), order)
+        columns = order, scores, pruned.last[rows], sigmoid(pruned.scores[rows]), shifted[rows]
+        ranked.append(Ranking(*map(torch.from_numpy, columns)))
+    return ranked
+
+
+def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:
+    """One score a candidate, (b,) float64, by which a cascade's candidates stand in its order.
+
+    Survivors keep the last stage's score. The candidates that a stage dropped keep their order and their distances,
+    and are shifted together, as far as it takes, below the lowest score of those that it kept.  Probabilities are
+    shifted as log odds, so that they stay between 0 and 1.
+    scores: (b,) of the last stage that saw a candidate.  stages: (b,) its number.  question: (b,) codes from 0.
+    """
+    shifted = scores.copy()
+    lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
+    for stage in numpy.unique(stages)[::-1]:
+        rows = numpy.flatnonzero(stages == stage)
+        highest = numpy.full(len(lowest), -numpy.inf)
+        numpy.maximum.at(highest, question[rows], scores[rows])
+        ceiling = lowest - GAP * numpy.maximum(1.0, numpy.abs(numpy.where(numpy.isinf(lowest), 0.0, lowest)))
+        shift = numpy.minimum(0.0, ceiling[question[rows]] - highest[question[rows]])
+        shifted[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
+        numpy.minimum.at(lowest, question[rows], shifted[rows])
+    return shifted
 
 
 AutoConfig.register("cascade", CascadeConfig, exist_ok=True)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.models.cosinet import CosinetConfig, Texts, WordPairModel
+from as2lib.models.cosinet import CosinetConfig, WordPairModel
 from as2lib.models.rank_rnn import by_question
 from as2lib.models.word_convolution import WordConvolution
 
@@ -45,10 +45,8 @@ class CompareAggregate(WordPairModel):
         self.add_ranking(len(sizes) * f, 2 * f)
         self.post_init()
 
-    def read(self, questions: Texts, candidates: Texts, asks: Tensor) -> tuple[Tensor, Tensor]:
+    def read(self, question_words, question_lengths, candidate_words, candidate_lengths, asks):
         """As `Cosinet.read`."""
-        question_words, question_lengths = questions
-        candidate_words, candidate_lengths = candidates
         distinct, rows = torch.cat([question_words, candidate_words]).unique(return_inverse=True)
         with torch.autocast(rows.device.type, enabled=False):  # little work, in a size of its own for each batch
             vectors = unit_variance(self.lookup(distinct))

@@ -4,7 +4,7 @@ b pairs · q questions · Q, N words of the questions and of the candidates · m
 d dimensions of a vector · f filters
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 import torch
@@ -17,8 +17,6 @@ from as2lib.data.vectors import unknown_vector
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.models.rank_rnn import RankRNN, by_question
 from as2lib.models.word_convolution import WordConvolution
-
-Texts: TypeAlias = tuple[Tensor, Tensor]  # the numbers of their words, one text after the other, and their lengths
 
 
 class CosinetConfig(PretrainedConfig):
@@ -108,8 +106,8 @@ class WordPairModel(PreTrainedModel):
         cross-entropy.  Source: Cosinet, section 4.1.2 and 4.2.
         """
         asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
-        questions, texts = (question_words, question_lengths), (candidate_words, candidate_lengths)
-        question, candidate = self.read(questions, texts, asks)  # (b, w)
+        texts = question_words, question_lengths, candidate_words, candidate_lengths
+        question, candidate = self.read(*texts, asks)  # (b, w)
         pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
         if self.rank is not None:
             pairs = self.rank(pairs, candidates)
@@ -135,10 +133,8 @@ class Cosinet(WordPairModel):
         self.add_ranking(config.hidden, config.hidden)
         self.post_init()
 
-    def read(self, questions: Texts, candidates: Texts, asks: Tensor) -> tuple[Tensor, Tensor]:
-        """The two vectors of each pair, (b, f).  asks: (b,), the number of its question."""
-        question_words, question_lengths = questions
-        candidate_words, candidate_lengths = candidates
+    def read(self, question_words, question_lengths, candidate_words, candidate_lengths, asks):
+        """The two vectors of each pair, (b, f), from what `forward` takes.  asks: (b,), the number of its question."""
         question_ids, question_rows = question_words.unique(return_inverse=True)
         candidate_ids, candidate_rows = candidate_words.unique(return_inverse=True)
         question_table, candidate_table = self.lookup(question_ids), self.lookup(candidate_ids)  # distinct words, d

@@ -43,8 +43,6 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
-        if self.reads not in ("first", "mean"):
-            raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
 
 
 @dataclass
@@ -138,21 +136,18 @@ class MHSForSequenceClassification(PreTrainedModel):
         cls,
         state_dict_file: str | Path,
         backbone_config: PretrainedConfig | dict[str, Any],
-        body: int | None = None,
-        heads: int | None = None,
     ) -> "MHSForSequenceClassification":
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
         Its names: `embeddings.*`, `embeddings_project.*`, `cerberus_shared_encoder.layer.N.*`,
         `cerberus_heads.I.layer.J.*`, `cerberus_heads.I.classifier.{dense,out_proj}.*`, and a copy, `core_base_model.*`.
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
-        body, heads: the student's shape; None: as the file has it.
         Raises what torch does for a file of anything but tensors, and for tensors that do not fit.
         """
         released = torch.load(state_dict_file, map_location="cpu", weights_only=True)
         weights = {_own_name(name): value for name, value in released.items() if not name.startswith(UNREAD)}
-        body = body or _count(r"body\.encoder\.layer\.(\d+)\.", weights)
-        student = cls(MHSConfig(backbone_config, body, heads or _count(r"heads\.(\d+)\.", weights)))
+        layers, heads = (_count(pattern, weights) for pattern in (r"body\.encoder\.layer\.(\d+)\.", r"heads\.(\d+)\."))
+        student = cls(MHSConfig(backbone_config, layers, heads))
         student.load_state_dict(weights)
         return student.eval()
 

@@ -39,23 +39,8 @@ VERDICTS = (
     NOT_TESTABLE,
 )
 INTERVAL = ["difference", "low", "high", "seeds", "smallest seen"]  # of `results.compare`
-COLUMNS = [
-    *[
-        "claim",
-        "set",
-        "metric",
-        "published",
-        *INTERVAL,
-        "margin",
-        "margin from",
-        "verdict",
-        "reason",
-        "test",
-        "source",
-        "a",
-        "b",
-    ],
-]
+COLUMNS = ["claim", "set", "metric", "published", *INTERVAL]
+COLUMNS += ["margin", "margin from", "verdict", "reason", "test", "source", "a", "b"]
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
 EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one

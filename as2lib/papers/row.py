@@ -35,7 +35,7 @@ def fit(
     spec: what else `run.Scorer` names.
     """
     pairs, parents = study.data.target, {}
-    if objectives.is_balanced(loss):
+    if objectives.declared(loss).balanced:
         spec = distillation(study) | spec
     if isinstance(start, Row):
         parents["start"] = going_on(study, start)

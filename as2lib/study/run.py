@@ -63,7 +63,7 @@ class Scorer:
     def orders_only(self) -> bool:
         """Whether its scores are no probabilities."""
         if self.kind == "fit":
-            return (self.spec.get("unit") or objectives.unit(self.spec["loss"])) == "question"
+            return (self.spec.get("unit") or objectives.declared(self.spec["loss"]).unit) == "question"
         return self.kind == "ranker" and self.scheme == "cosine"
 
     @property

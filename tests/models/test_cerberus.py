@@ -47,7 +47,7 @@ def test_a_released_model_scores_as_the_mean_of_its_heads_in_transformers(tmp_pa
     inputs = batch() | {"token_type_ids": (torch.arange(11) > 5).long().repeat(6, 1)}
     torch.save(weights, tmp_path / "cerberus_model.pt")
     config = {"model_type": family, **CONFIG, "embedding_size": embedding}
-    student = MHSForSequenceClassification.from_cerberus(tmp_path / "cerberus_model.pt", config, body, heads)
+    student = MHSForSequenceClassification.from_cerberus(tmp_path / "cerberus_model.pt", config)
     probabilities = []
     for head in range(heads):
         plain.load_state_dict({name: weights[published(name, head, body)] for name in plain.state_dict()})

@@ -62,6 +62,12 @@ def test_questions_whose_answer_train_has_too_are_known_where_targets_are_pooled
     tables["test"].loc[tables["test"]["question_id"].eq(first) & tables["test"]["label"].eq(1), "answer"] = learnt
     tables["test"].to_csv(root / "test.tsv", sep="\t", index=False)
     assert across.shared_answers(Study.load("tiny")) == {first}
+    asked = tables["test"]["question_id"].iloc[4]  # also by the transfer set, in another spelling
+    tables["train"].tail(1).assign(question=f"Which  {asked} ?").to_csv(root / "transfer.tsv", sep="\t", index=False)
+    tables["test"].loc[tables["test"]["question_id"] == asked, "question"] = f"which {asked}"
+    tables["test"].to_csv(root / "test.tsv", sep="\t", index=False)
+    parts = [[str(root / f"{name}.tsv")] for name in ("train", "test", "transfer")]
+    assert pair_sets.learnt(*parts) == {first, asked}
     assert across.shared_answers(Study.load("selqa")) == frozenset()  # a set that leaves them out
 
 
@@ -70,17 +76,3 @@ def test_what_is_stated_of_wikiqa_is_what_its_texts_have():
     stated = across.shared_answers(Study.load("wikiqa"))
     train, test = ([f"{WIKIQA.parent}:{split}"] for split in ("train", "test"))
     assert pair_sets.learnt(train, test) == stated - {"Q1662"}
-
-
-def test_a_question_that_the_transfer_set_asks_in_another_spelling_is_learnt(tmp_path):
-    rows = {
-        "train": [("a", "Who wrote it?", "Ann wrote it."), ("b", "Who sang?", "Bob sang.")],
-        "test": [("c", "who drew that", "Cy drew that."), ("d", "who won", "Di won.")],
-        "first": [("e", "Who drew  THAT ?", "It was Cy.")],
-    }
-    for name, pairs in rows.items():
-        table = pandas.DataFrame(pairs, columns=["question_id", "question", "answer"]).assign(label=1)
-        table.to_csv(tmp_path / f"{name}.tsv", sep="\t", index=False)
-    train, test, first = ([str(tmp_path / f"{name}.tsv")] for name in rows)
-    assert pair_sets.learnt(train, test) == frozenset()
-    assert pair_sets.learnt(train, test, first) == {"c"}

@@ -26,23 +26,6 @@ def test_a_parent_has_the_rows_seed_or_its_first_or_one_that_is_said(root):
     assert start.name == "mine/once/seed-0"
 
 
-def test_each_seed_makes_the_transfer_step_anew_where_the_study_says_so(root):
-    once, each = (Study.load("tiny", {"seeds": [0, 1], "fit.repeats": step}).plan for step in ("adapt", "transfer"))
-    for plan, seed in ((once, 0), (each, 1)):
-        for run in ("base/electra/seed-1", "mhs/3h1/seed-1"):
-            assert [start.name for start in plan[run].parents["start"]] == [f"transfer/student/seed-{seed}"]
-    assert each["teacher/roberta/seed-1"].parents["start"][0].seed == 1
-
-
-def test_a_budget_is_what_an_encoder_changes_of_the_studys(root):
-    encoder = {"adapt_fit": {"learning_rate": 0.5}, "direct_fit": {"steps": 7}}
-    direct = Study.load("tiny").fit.adapt.model_dump(exclude_none=True)
-    plan = Study.load("tiny", {"teachers.electra": encoder, "fit.direct": direct}).plan
-    assert plan["teacher/electra/seed-0"].spec["training"]["learning_rate"] == 0.5
-    assert plan["direct/teacher/electra/seed-0"].spec["training"] == direct | {"steps": 7}
-    assert plan["student/electra/seed-0"].spec["training"] == direct
-
-
 def test_rankers_that_read_the_order_stand_only_where_it_means_something_in_every_part():
     lexical = [run.spec["scorer"] for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
     assert "word_overlap" in lexical
