@@ -18,9 +18,6 @@ from as2lib.data.sets import apart_from
 STUDY_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of systems, too: it names files and folders
 
 
-# ---------------------------------------------------------------- values
-
-
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -47,9 +44,6 @@ class Strict(BaseModel):
     """Parameters that refuse what they don't know: a key, another type (yes for a number), infinity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-# ---------------------------------------------------------------- data, fits, encoders
 
 
 class Pairs(Strict):
@@ -161,17 +155,12 @@ class Configuration(Strict):
     classifier_dropout_prob: Drop = 0.0
 
 
-def _checked(config: dict[str, Any]) -> dict[str, Any]:
-    Configuration.model_validate(config)  # what the file leaves out stays out of a run's spec
-    return config
-
-
 class Backbone(Strict):
     """An encoder: a hub name (or folder), or the fields of a configuration to start from nothing."""
 
     name: str | None = Field(None, min_length=1, description="a hub name, name@commit, or a folder")
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
-    config: Annotated[dict[str, Any], AfterValidator(_checked)] | None = None
+    config: dict[str, Any] | None = Field(None, description="those of `Configuration`; what is left out stays out")
     reads: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
     train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
@@ -181,6 +170,8 @@ class Backbone(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
+        if self.config is not None:
+            Configuration.model_validate(self.config)
         origins = [key for key in ("name", "config", "scores") if getattr(self, key, None) is not None]
         if len(origins) != 1:
             expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
@@ -209,9 +200,6 @@ class Base(Backbone):
     label: str = Field(description="what tables call it: MPNet of six layers")
 
 
-# ---------------------------------------------------------------- sections of the papers, and of one's own
-
-
 class Latency(Strict):
     """How CERBERUS Table 5 is timed; the paper: batches of 128 on a GPU."""
 
@@ -219,11 +207,6 @@ class Latency(Strict):
     tokens: int = Field(128, gt=4, le=512, description="in a pair, without padding; the encoders have 512 positions")
     repeats: int = Field(gt=1, description="timed batches")
     rows: list[str] = Field(description="which rows are timed, by the names of their runs; the others: not run")
-
-
-class CascadeFit(Strict):
-    transfer: Training = Field(description="on the wide set")
-    adapt: Training = Field(description="on the targets")
 
 
 class Cascade(Strict):
@@ -235,7 +218,7 @@ class Cascade(Strict):
     grid: Points[Drop] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="those combined in the figure")
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[Name, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
-    fit: CascadeFit | None = Field(None, description="from the wide set on; default: the study's")
+    fit: Fit | None = Field(None, description="from the wide set on; default: the study's")
     ablations: bool = Field(True, description="whether other ways of training are tried")
     seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
 
@@ -275,16 +258,12 @@ class Encoder(Strict):
 
     def backbone(self, study: "Params") -> Backbone:
         """What it starts from, where it does not continue from a transfer step."""
-        if self.of is None:
-            backbone = Backbone(name=self.name, size=(self.name or "").rsplit("/", 1)[-1])
-        else:
-            backbone = study.encoder(self.of)
+        backbone = study.encoder(self.of) if self.of else Backbone(name=self.name, size=self.name.rsplit("/", 1)[-1])
         if self.layers is None:
             return backbone
-        changes: dict[str, Any] = {"layers": self.layers}
-        if backbone.config:
-            changes = {"config": {**backbone.config, "num_hidden_layers": self.layers}}
-        return backbone.model_copy(update={**changes, "size": f"{self.layers} layers"})
+        config = backbone.config and {**backbone.config, "num_hidden_layers": self.layers}
+        changes = {"config": config, "layers": None if config else self.layers, "size": f"{self.layers} layers"}
+        return backbone.model_copy(update=changes)
 
 
 class Ablation(Strict):
@@ -323,9 +302,6 @@ class Own(Strict):
     settings: dict[str, Any] = Field({}, description="further arguments of the loss")
     start: str = Field("student", description="its encoder, a key of `Params.encoders`")
     teachers: list[str] = Field([], description="those of the study that teach it, by their names")
-
-
-# ---------------------------------------------------------------- the study
 
 
 class Params(Strict):
@@ -410,11 +386,6 @@ class Params(Strict):
             raise ValueError(f"teachers.{self.own_teacher}: expected an encoder: the first is the student's own")
         if same := sorted(self.bases.keys() & self.teachers.keys()):
             raise ValueError(f"bases.{same[0]}: expected a name that no teacher has")
-        for name, encoder in self.encoders.items() if self.fit.transfer else ():
-            try:
-                Training.model_validate(self.fit.transfer.model_dump() | encoder.transfer_fit)
-            except ValidationError as error:
-                raise ValueError(f"{name}: transfer_fit: {problems(error)}") from None
         for name, own in self.own.items():
             if unknown := [teacher for teacher in own.teachers if teacher not in self.teachers]:
                 raise ValueError(f"own.{name}.teachers: expected some of {', '.join(self.teachers)}; got {unknown[0]}")
@@ -433,9 +404,6 @@ def problems(error: ValidationError) -> str:
         got = "" if detail["type"] == "value_error" else f", got {detail['input']!r:.60}"  # it names the value itself
         lines.append(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}{got}".removeprefix(": "))
     return "; ".join(lines)
-
-
-# ---------------------------------------------------------------- some of them replaced
 
 
 def merged(content: Any, key: str, value: Any) -> Any:

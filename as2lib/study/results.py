@@ -41,8 +41,6 @@ def load(
     weights: those of a fit that are "best" on dev, or its "last"; a ranker that is not trained counts as it is.
     `attrs["parameters"]` has those of each system's models.
     """
-    if weights not in ("best", "last"):
-        raise ValueError(f'weights: expected "best" or "last", got {weights!r}')
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
     frames, parameters = [], {}
@@ -102,9 +100,6 @@ def table(
     runs = pandas.Index([system.run for system in systems], name="run")
     measures = [ranking.MEANS.get(measure, measure) for measure in measures]
     means = by_seed(scores)
-    if unknown := [measure for measure in measures if measure not in means]:
-        hint = f"load them with the scores: results.load(study, systems, measures={unknown})"
-        raise KeyError(f"measures: expected some of {', '.join(means.columns[1:])}; {hint}")
     result = mean_and_spread(scores, measures).reindex(runs)
     result["seeds"] = means.index.value_counts().reindex(runs, fill_value=0)
     parameters = scores.attrs.get("parameters", {})
@@ -144,8 +139,7 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
     Seed i of a student had seed i of its teachers, so seeds are paired.  A ranker without training stands beside every
     seed of the other; systems without a common seed are compared by their means over seeds, in one column.
     """
-    values = _by_question(scores, (a, b), measure)
-    return _paired(values, a, b)
+    return _paired(_by_question(scores, (a, b), measure), a, b)
 
 
 def _paired(values: Mapping[str, pandas.DataFrame], a: str, b: str) -> pandas.DataFrame:
@@ -280,8 +274,6 @@ def _by_question(scores: pandas.DataFrame, systems: Iterable[str], measure: str)
     """Each system's values, index question_id, first seen first, a column a seed."""
     rows_of, values = dict([*scores.groupby("system", sort=False)]), {}
     for system in systems:
-        if system not in rows_of:
-            raise KeyError(f"no scores of {system!r}; there are {', '.join(rows_of)}")
         rows = rows_of[system]
         table = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
         values[system] = table.reindex(rows["question_id"].unique())

@@ -3,7 +3,6 @@
 Importing this brings in neither torch nor numpy, so that a study is planned at once.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -20,7 +19,6 @@ VERSIONS = {
     "fit": 2,
 }  # raised when what a kind computes changes
 UNSEEDED = -1  # stands for the seed of a ranker that none changes
-RUN_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")  # of a teacher's scores
 Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
 Parents = Mapping[str, "tuple[Parent, ...] | Callable[[int], tuple[Parent, ...]]"]
@@ -107,10 +105,6 @@ class Run(Scorer):
     data: Mapping[str, tuple[str, ...]]
     parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
     computing: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not RUN_NAME.fullmatch(self.name):  # it names files and folders, also of a stranger's index
-            raise ValueError(f"expected a run's name, such as mhs/3h1/seed-0, got {self.name!r:.60}")
 
     def __repr__(self) -> str:  # its parents and theirs would fill a screen
         return f"Run({self.name!r}, kind={self.kind!r})"
@@ -232,14 +226,9 @@ def plan(study: Study, rows: Iterable[Row]) -> dict[str, Run]:
     runs: dict[str, Run] = {}
 
     def add(run: Run) -> None:
-        known = runs.get(run.name)
-        if known is run:
-            return
         for parent in run.parent_runs():
             add(parent)
-        if known is None:
-            runs[run.name] = run
-        elif known.content() != run.content():
+        if runs.setdefault(run.name, run).content() != run.content():
             raise ValueError(f"{run.name}: expected one run of that name, got two that differ; rename one of them")
 
     for row in rows:

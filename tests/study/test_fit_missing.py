@@ -1,18 +1,15 @@
 """Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
 
 import errno
-from dataclasses import replace
 
 import pytest
 
 from as2lib import Study
 from as2lib.cli import main
-from as2lib.commands.studying import plan, unpinned
-from as2lib.paths import lock
-from as2lib.study import fit_missing
+from as2lib.commands.studying import unpinned
 from as2lib.study.make import MAKERS
 from as2lib.study.publishing import publish
-from as2lib.study.store import CHECKPOINT, ERROR_FILE
+from as2lib.study.store import ERROR_FILE
 from tests.study.conftest import make_all, stub_fit
 
 TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
@@ -22,26 +19,6 @@ EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
 @pytest.fixture
 def study(root, fits):
     return Study.load("tiny")
-
-
-def test_a_fit_that_fails_leaves_no_run_and_the_next_one_goes_on_from_its_checkpoint(study, root, monkeypatch):
-    seen = []
-
-    def fit(store, run, folder, progress):
-        seen.append((folder / CHECKPOINT).exists())
-        if len(seen) == 1:
-            (folder / CHECKPOINT).write_bytes(b"step 3")
-            raise KeyboardInterrupt
-        return stub_fit(store, run, folder)
-
-    monkeypatch.setitem(MAKERS, "fit", fit)
-    with pytest.raises(KeyboardInterrupt):
-        make_all(study.store, ["teacher/electra/seed-0"])
-    assert study.store.find("transfer/electra/seed-0") is None
-    make_all(study.store, ["teacher/electra/seed-0"])
-    assert seen == [False, True, False]
-    assert not (study.store.folder("transfer/electra/seed-0") / CHECKPOINT).exists()
-    assert not list((root / "work" / "runs").glob("*.partial"))
 
 
 def test_fits_whose_scores_are_published_are_made_again_where_their_weights_are_asked_for(study, root, fits, capsys):
@@ -162,20 +139,6 @@ def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_
     assert main(["fit", "tiny"]) == 0
 
 
-def test_a_worker_waits_for_a_run_that_another_makes_and_makes_the_others_first(study, fits, monkeypatch):
-    held = lock(study.store.folder(TEACHER).name)
-    waited = []
-
-    def sleep(seconds):
-        waited.append(list(fits))
-        held.release()
-
-    monkeypatch.setattr(fit_missing.time, "sleep", sleep)
-    assert fit_missing.fit_missing(study.store, study.plan) == []
-    [before] = waited
-    assert set(before) == set(fits) - {TEACHER, STUDENT}
-
-
 # ---------------------------------------------------------------- what is said of a study
 
 
@@ -196,19 +159,6 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
     assert f"{STUDENT} to do, from transfer/electra/seed-0, {TEACHER}" in lines
     assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed" in line for line in lines)
     assert lines[-1].startswith("left: at most 16 steps, 0.0 hours of an H100")
-
-
-def test_a_run_under_two_names_is_left_once(study, capsys):
-    def steps_left() -> str:
-        plan(study)
-        return capsys.readouterr().out.partition("left: at most ")[2].partition(" steps")[0]
-
-    once, teacher = steps_left(), study.systems["teacher/electra"]
-    study.add([replace(teacher, run="twin/electra")])
-    assert "twin/electra/seed-0" in study.plan
-    assert steps_left() == once
-    study.add([replace(teacher, run="more/electra", spec={**teacher.spec, "dropout": 0.3})])
-    assert steps_left() != once
 
 
 def test_encoders_of_the_hub_without_a_commit_are_unpinned():

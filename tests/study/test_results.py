@@ -85,8 +85,6 @@ def test_scores_are_those_of_the_best_weights_or_of_the_last_where_a_run_has_the
     assert results.load(study, systems)["P@1"].tolist() == [0, 0]
     assert results.load(study, systems, weights="last")["P@1"].tolist() == [1, 0]
     assert results.load(study, systems, measures=["R@2"])["R@2"].tolist() == [1, 1]
-    with pytest.raises(ValueError, match="weights"):
-        results.load(study, systems, weights="latest")
 
 
 def test_a_table_has_means_over_seeds_in_percent_and_their_sample_deviation():

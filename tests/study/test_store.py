@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 
 from as2lib import Study, hub
 from as2lib.paths import PACKAGE
-from as2lib.study import encoders, store
+from as2lib.study import encoders
 from as2lib.study.encoders import encoder_identity, require_known_tensors, tensors_fingerprint
 from as2lib.study.run import Row
 from tests.first_hour.hub_like import COMMIT, cached, public_model
@@ -108,14 +108,3 @@ print(sorted({"spacy", "sklearn"} & set(sys.modules)))
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=True)
     assert [line for line in shown.stdout.splitlines() if line == "[]"] == ["[]", "[]"]
-
-
-def test_a_run_of_a_strangers_index_has_a_name_that_stays_in_its_folder(root):
-    stored = Study.load("tiny").store
-    run = next(iter(stored.plan))
-    for name in ("../../x", "/x", "a//b", ".x"):
-        entry = {"run": name, "commit": None, "facts": {}, "files": {}}
-        index = {"sources": {}, "runs": {stored.identity(run): entry}}
-        store.write_json(stored.index_folder / "index.json", index)
-        with pytest.raises(ValueError, match=r"^expected a run's name"):
-            Study.load("tiny").store.find(run)

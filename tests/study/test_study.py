@@ -24,16 +24,6 @@ def test_a_wrong_key_or_value_is_named_in_one_line(root, key, content, message):
         Study.load("tiny")
 
 
-def test_1e_3_is_a_number_and_a_tag_is_refused(root):
-    path = root / "params" / "tiny.yaml"
-    text = path.read_text()
-    path.write_text(text.replace("learning_rate: 0.001", "learning_rate: 1e-3"))
-    assert Study.load("tiny").fit.adapt.learning_rate == 1e-3
-    path.write_text(text + "  threads: !!python/object/apply:os.getcwd []\n")
-    with pytest.raises(ValueError, match=r"tiny.yaml: expected YAML, .*line \d\d"):
-        Study.load("tiny")
-
-
 def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     study = Study.load("tiny", {"fit.adapt.steps": 5, "distillation": {"tau": 2}})
     assert (study.fit.adapt.steps, study.distillation.alpha, study.distillation.tau) == (5, 0.5, 2)
