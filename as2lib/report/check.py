@@ -72,17 +72,12 @@ def moved(study: Study) -> list[str]:
     for number, names in wanted.items():
         for name, row in names.items():
             value = numbers.get(number, {}).get(name)
+            target, tolerance = row["value"], row["tolerance"]
             if value is None and not name.startswith(TEXTS_PREFIX):
-                lines.append(f"{number}: {name}: expected {row['value']}, not measured")
-            elif value is not None and not _is_near(value, row["value"], row["tolerance"]):
-                lines.append(f"{number}: {name}: expected {row['value']} ± {row['tolerance']:g}, got {value}")
+                lines.append(f"{number}: {name}: expected {target}, not measured")
+            elif value not in (None, target) and not (tolerance and abs(value - target) <= tolerance):
+                lines.append(f"{number}: {name}: expected {target} ± {tolerance:g}, got {value}")
     return lines
-
-
-def _is_near(value: Any, wanted: Any, tolerance: float) -> bool:
-    if isinstance(value, str) or isinstance(wanted, str):
-        return value == wanted
-    return abs(value - wanted) <= tolerance
 
 
 def write_manifest(study: Study) -> None:

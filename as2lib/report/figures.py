@@ -41,16 +41,25 @@ Level = tuple[str, float]  # a line's name, and where it stands
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
-def dots(table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level) -> Figure | None:
-    """One row a system: its mean in the column `value` and its spread over seeds, marked by `group`."""
+def dots(
+    table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level, log: bool = False
+) -> Figure | None:
+    """One row a system, which may have several rows of the table: the column `value`, marked by `group`.
+
+    A column "MAP ±" beside "MAP" has the spread over seeds.  log: whether the axis is logarithmic.
+    """
     if table.empty:
         return None
-    figure, [axes] = _rows(table.index)
+    heights, names = pandas.factorize(table.index)
+    figure, [axes] = _rows(names)
+    spreads = table.get(f"{value} ±", pandas.Series(0.0, table.index))
     for name, style in _styles(table[group]).items():
-        rows = table.assign(height=range(len(table)))[table[group] == name]
+        rows = (table[group] == name).to_numpy()
         style |= {"capsize": 3, "markersize": 7, "linestyle": "", "label": name}
-        axes.errorbar(rows[value], rows["height"], xerr=rows[f"{value} ±"].where(rows[f"{value} ±"] > 0), **style)
+        axes.errorbar(table[value][rows], heights[rows], xerr=spreads[rows].where(spreads[rows] > 0), **style)
     axes.axvline(baseline[1], color=MUTED, linestyle="--", linewidth=1.4, label=baseline[0])
+    if log:
+        _logarithmic(axes)
     return _finished(figure, axes, title, axis)
 
 
@@ -74,22 +83,21 @@ def forest(
         return None
     figure, every = _rows(next(iter(panels.values())).index, len(panels))
     for axes, (name, table) in zip(every, panels.items(), strict=True):
-        both = "95 % interval over questions and seeds" if {"seeds", "questions low"} & {*table} else "95 % interval"
+        if margin:
+            band = {"color": MUTED, "alpha": 0.15, "linewidth": 0}
+            axes.axvspan(-margin, margin, label=f"called equivalent: within {margin}", **band)
         rows = table.reset_index(drop=True)  # whose index is each row's height
         alone = rows["low"].isna()
         for end in ("low", "high"):
             rows[end] = rows[end].mask(alone, rows.get(f"questions {end}", numpy.nan))
+        rows["label"] = "95 % interval" + " over questions and seeds" * bool({"seeds", "questions low"} & {*table})
+        rows["label"] = rows["label"].mask(alone, "one seed: 95 % interval over questions alone")
         rows, digits = rows.dropna(subset="low"), 1 if rows["high"].abs().max() > 0.2 else 3
-        if margin:
-            axes.axvspan(
-                -margin, margin, color=MUTED, alpha=0.15, linewidth=0, label=f"called equivalent: within {margin}"
-            )
-        one = "one seed: 95 % interval over questions alone"
-        for of_rows, label, colour in ((~alone, both, LINE), (alone, one, LIGHT)):
-            if len(drawn := rows[of_rows.loc[rows.index]]):
-                ends = [drawn["difference"] - drawn["low"], drawn["high"] - drawn["difference"]]
-                style = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 7, "label": label}
-                axes.errorbar(drawn["difference"], drawn.index, xerr=ends, **style)
+        for label, drawn in rows.groupby("label"):
+            style = {"fmt": "o", "capsize": 3, "markersize": 7, "label": label}
+            style["color"] = LIGHT if label.startswith("one seed") else LINE
+            ends = [drawn["difference"] - drawn["low"], drawn["high"] - drawn["difference"]]
+            axes.errorbar(drawn["difference"], drawn.index, xerr=ends, **style)
         for row in rows.itertuples():
             text = f"{row.difference:+.{digits}f} ({row.low:+.{digits}f} to {row.high:+.{digits}f})".replace("-", "−")
             axes.text(1.02, row.Index, text, transform=axes.get_yaxis_transform(), va="center", fontsize=10)
@@ -112,32 +120,29 @@ def _counted(table: pandas.DataFrame) -> str:
     return f"{questions:,} questions, {spelled}"
 
 
-def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str) -> Figure | None:
-    """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean and its range."""
+def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str, share: int = 100) -> Figure | None:
+    """Curves, a colour, a marker and a dash for each value of `hue`; where a point repeats, its mean in a band.
+
+    share: percent of a point's values that the band holds, those in the middle.
+    """
     if table.empty:
         return None
     figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
-    curves, step = dict(list(table.groupby(hue, sort=False))), numpy.ptp(table[x]) / 150
-    for place, (name, points) in enumerate(curves.items()):
-        values = points.groupby(x)[y].agg(["mean", "min", "max"])
-        at, errors = values.index, None
-        # Ranges stand beside each other, so that none covers another curve.
-        if (values["max"] > values["min"]).any():
-            at = values.index + (place - (len(curves) - 1) / 2) * step
-            errors = [values["mean"] - values["min"], values["max"] - values["mean"]]
+    for place, (name, points) in enumerate(table.groupby(hue, sort=False)):
         style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
-        axes.errorbar(at, values["mean"], yerr=errors, capsize=2, elinewidth=1, markersize=5, **style)
+        band = {"errorbar": ("pi", share), "err_kws": {"alpha": 0.12, "linewidth": 0}}
+        seaborn.lineplot(points, x=x, y=y, ax=axes, legend=False, markersize=5, **style, **band)
     if (table[x] % 1 == 0).all():
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     return _finished(figure, axes, *labels)
 
 
-def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, floor: str = "") -> Figure:
+def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None) -> Figure:
     """Systems by cost, on a logarithmic axis, and value with its spread over seeds; front: joined by a line.
 
     Those with a label are named at their points, in the colour of their `group`; others are grey.  band: how far below
-    the front a system cannot be distinguished from it.  What costs nothing is a dashed line, or named at the edge if it
-    is far below the others.  ms: milliseconds of what costs 1, for a second axis.
+    the front a system cannot be distinguished from it.  What costs nothing is a dashed line, named below the axes.
+    ms: milliseconds of what costs 1, for a second axis.
     """
     free, points = points[points["cost"] == 0], points[points["cost"] > 0]
     named, others = points[points["label"] != ""].sort_values("value", kind="stable"), points[points["label"] == ""]
@@ -146,25 +151,17 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None, fl
         axes.scatter(others["cost"], others["value"], s=16, color=MUTED, alpha=0.5, linewidth=0, label="other systems")
     best = points[points["front"]].sort_values("cost")
     if len(best):  # a ranker that costs nothing may be as good as all others
-        cost = [*best["cost"], points["cost"].max() * 1.2]
-        value = numpy.append(best["value"], best["value"].iloc[-1])
-        axes.step(
-            cost, value, where="post", color=LINE, linewidth=1.4, zorder=2, label="the best at this cost, by the means"
-        )
+        best = pandas.concat([best, best.tail(1).assign(cost=points["cost"].max() * 1.2)])
+        style = {"where": "post", "color": LINE, "linewidth": 1.4, "zorder": 2}
+        axes.step(best["cost"], best["value"], label="the best at this cost, by the means", **style)
         if "band" in best:
-            band = {"step": "post", "color": LIGHT, "alpha": 0.3, "linewidth": 0}
-            below = value - numpy.append(best["band"], best["band"].iloc[-1])
-            axes.fill_between(cost, below, value, **band, label="cannot be distinguished from the best at this cost")
-    low = (named["value"] - named["spread"]).min()
-    high = (points["value"] + points["spread"]).max()
+            style = {"step": "post", "color": LIGHT, "alpha": 0.3, "linewidth": 0}
+            style["label"] = "cannot be distinguished from the best at this cost"
+            axes.fill_between(best["cost"], best["value"] - best["band"], best["value"], **style)
     for row in free.itertuples():
-        if row.value > low - (high - low):
-            axes.axhline(row.value, color=MUTED, linestyle="--", linewidth=1.4, label=row.label)
-            low, high = min(low, row.value), max(high, row.value)
-        else:
-            style = {"xycoords": "axes fraction", "fontsize": 9, "color": MUTED}
-            axes.annotate(f"↓ {row.label}: {row.value:.1f}", (0.01, 0.02), **style)
-            low -= 0.08 * (high - low)  # its line
+        style = {"color": MUTED, "linestyle": "--", "linewidth": 1.4}
+        axes.axhline(row.value, label=f"costs nothing: {row.label}, {row.value:.1f}", **style)
+    low, high = (named["value"] - named["spread"]).min(), (points["value"] + points["spread"]).max()
     room = 0.06 * (high - low) or 1
     bottom, top = low - room, high + room
     axes.set_ylim(bottom, top)
@@ -198,48 +195,6 @@ def heatmap(table: pandas.DataFrame, title: str, x_label: str, digits: int = 2) 
     axes.set_yticks(axes.get_yticks(), [fill(str(label), 26) for label in table.index], rotation=0)
     axes.set_xticks(axes.get_xticks(), [fill(str(label), 26) for label in table.columns], rotation=35, ha="right")
     return _finished(figure, axes, title, x_label)
-
-
-def ratios(table: pandas.DataFrame, title: str, axis: str) -> Figure:
-    """One row a system, a marker for each column: ratios to a reference, on a logarithmic axis; 1 is marked."""
-    figure, [axes] = _rows(table.index)
-    for column, style in _styles([*table]).items():
-        axes.scatter(table[column], range(len(table)), s=48, label=column, alpha=0.85, zorder=3, **style)
-    axes.axvline(1, color="black", linewidth=1)
-    _logarithmic(axes)
-    return _finished(figure, axes, title, axis)
-
-
-def reliability(scored: Mapping[str, tuple[numpy.ndarray, numpy.ndarray]], *labels: str) -> Figure | None:
-    """How often what got a probability is correct: a line a ranker, (scores, labels) each, ten bins of equal width."""
-    if not scored:
-        return None
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4.6), layout="constrained")
-    axes.plot([0, 1], [0, 100], color=MUTED, linewidth=1, label="calibrated")
-    for (name, (scores, correct)), style in zip(scored.items(), _styles([*scored]).values(), strict=True):
-        bins = pandas.DataFrame({"score": scores, "correct": 100 * numpy.asarray(correct)})
-        bins = bins.groupby((bins["score"] * 10).clip(upper=9).astype(int)).agg(["mean", "size"])
-        sizes = 12 + 120 * bins["score", "size"] / bins["score", "size"].sum()
-        axes.plot(bins["score", "mean"], bins["correct", "mean"], color=style["color"], linewidth=1.4)
-        axes.scatter(bins["score", "mean"], bins["correct", "mean"], s=sizes, label=name, zorder=3, **style)
-    return _finished(figure, axes, *labels)
-
-
-def band(table: pandas.DataFrame, x: str, y: str, *labels: str, bins: int = 12) -> Figure | None:
-    """The mean of `y` along `x`, in bins of as many rows, with the range of the middle four fifths; zero is marked."""
-    table = table.dropna(subset=[x, y])
-    if table.empty:
-        return None
-    figure, axes = pyplot.subplots(figsize=(WIDTH, 4), layout="constrained")
-    groups = table.groupby(pandas.qcut(table[x], min(bins, table[x].nunique()), duplicates="drop"), observed=True)
-    at, values = groups[x].mean(), groups[y]
-    axes.scatter(table[x], table[y], s=8, color=MUTED, alpha=0.35, linewidth=0, label="one group")
-    axes.fill_between(
-        at, values.quantile(0.1), values.quantile(0.9), color=LIGHT, alpha=0.4, linewidth=0, label="four of five"
-    )
-    axes.plot(at, values.mean(), color=LINE, marker="o", markersize=4, label="mean")
-    axes.axhline(0, color="black", linewidth=1)
-    return _finished(figure, axes, *labels)
 
 
 def as_png(figure: Figure) -> bytes:

@@ -15,15 +15,13 @@ import pandas
 from IPython.display import HTML, Markdown, display
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from pandas.io.formats.style import Styler
 
 from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, references, tables
 from as2lib.study import catalogue, findings
-from as2lib.study.pages import page_file
-from as2lib.study.run import Row
+from as2lib.study.pages import page_file, runs
 from as2lib.study.store import write_json
 
 BY_CHANCE = (
@@ -51,7 +49,6 @@ class Report:
         self.save = bool(save)
         self.labels = {name: system.label for name, system in study.systems.items()}
         self.metrics: dict[bool, dict[str, Any]] = {False: {}, True: {}}  # by `timing`
-        self.tabled: dict[str, Row] = {}  # the systems of its tables that were run, by name
         self.intervals = 0  # of differences, in its tables
         if self.changed:
             differ = "**Parameters differ from those of the study's file.**"
@@ -64,25 +61,24 @@ class Report:
         caption: str = "",
         columns: Sequence[str] | None = None,
         digits: int = 1,
-        keep: bool = True,
         record: bool | str | None = None,
         timing: bool = False,
         folded: bool = False,
         empty: str = "",
         beside: str = "",
-    ) -> Styler | HTML | None:
+    ) -> HTML | None:
         """Save a table (numbers as csv, what is shown as LaTeX) or a figure; return what Jupyter displays.
 
-        number: such as "3.1", the notebook's and the item's; a table without one is an example, and not saved.
+        number: such as "3.1", the notebook's and the item's; a table without one is an example, of texts for one, and
+            not saved.
         columns: those on the page, in order, else `tables.usual_columns`; the csv has all.
-        keep: False for one that shows texts of a corpus, which no file should hold.
         record: whether its numbers are kept, as `record` does; a text: the prefix of their names; None: where its rows
             are systems or pairs of these.
         timing: whether it holds measured times.  folded: whether the page shows its rows on a click only.
         empty: what stands in place of a table without rows, which is not published; nor are rows of systems not run.
         beside: the set of the published accuracy in it; default: that which stands beside the study's target.
         """
-        if row.of_own_target(self.study) and keep:  # of texts, the caption may be one
+        if row.of_own_target(self.study) and number:  # an example's caption may be a text
             caption = re.sub(r"\s*Published.*", "", caption)  # a caption's last sentence
         if item is None:
             return None
@@ -100,16 +96,13 @@ class Report:
         cells = tables.formatted(item, self.labels, columns, digits)
         cells = cells.rename(columns=self._of_which_set(item, beside or pair_sets.published_set(self.study)))
         parts = [f"<b>Table {number}.</b>"] * bool(number) + [escape(caption)]
-        names = item.index if item.index.name in ("run", "system") else item.get("run", item.get("system", []))
-        systems = {system.label: system for system in self.study.systems.values()} | self.study.systems
-        self.tabled |= {systems[name].run: systems[name] for name in names if name in systems and systems[name].seeds}
-        if keep and number and self.save:
+        if number and self.save:
             file = self._folder("tables") / f"{name}{'.timing' * timing}.csv"
             item.to_csv(file, float_format="%.10g", lineterminator="\n")
             latex = tables.as_latex(cells, caption, name)
             file.with_suffix(".tex").write_text(latex, encoding="utf-8")
             parts.append(self._link(file))
-        return tables.styled(cells, " ".join(parts), name, folded)
+        return HTML(tables.as_html(cells, " ".join(parts), name, number and f"Table {number}", folded))
 
     def labelled(self, table: pandas.DataFrame) -> pandas.DataFrame:
         """With labels in place of run names, as figures want it."""
@@ -188,11 +181,12 @@ class Report:
         return Markdown("\n".join(f"- {references.cited(key, place)}" for key, place in places.items()))
 
     def provenance(self) -> HTML:
-        """What made the models of the page's tables, and this page, in one line."""
+        """What made the models that the notebook reads, and this page, in one line."""
         note = BY_CHANCE.format(self.intervals, 0.05 * self.intervals) if self.intervals else ""
-        runs = [self.study.run(run.name) for system in self.tabled.values() for run in system.runs(self.study)]
-        machines = dict.fromkeys(run.facts["machine"] for run in runs if run.facts.get("machine"))
-        commits = dict.fromkeys(run.commit[:8] for run in runs if run.commit)
+        [notebook] = [page for page in catalogue.notebooks(self.study) if page.name == self.notebook]
+        models = [self.study.run(name) for name in sorted(runs(self.study, notebook))]
+        machines = dict.fromkeys(run.facts["machine"] for run in models if run.facts.get("machine"))
+        commits = dict.fromkeys(run.commit[:8] for run in models if run.commit)
         parts = [
             f"Fits as <code>params/{escape(self.study.name)}.yaml</code> says",
             f"precision {escape(self.study.precision)}",

@@ -21,9 +21,7 @@ FRONT = "13_across"  # that of all targets, reports/index.html
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
-CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
-FOLDED = re.compile(r"<table[^>]*\bfolded\b")
-KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # that of this Python
+PYTHON = {"kernel_name": "python3", "language": "python"}  # this one, whatever kernel a notebook's author had
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 
 
@@ -31,27 +29,14 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     """Run a notebook in its folder with some parameters; where a cell fails, `executed` holds what was run."""
     executed.parent.mkdir(parents=True, exist_ok=True)
     quiet = ["--log-level=CRITICAL"]  # a kernel would tell that it talks unencrypted, and of the interrupt that ends it
-    options = {"progress_bar": False, "extra_arguments": quiet}
-    execute_notebook(read_notebook(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
+    options = {"progress_bar": False, "extra_arguments": quiet, **PYTHON}
+    execute_notebook(str(notebook), str(executed), parameters, cwd=str(notebook.parent), **options)
     return executed
 
 
 def parameter(notebook: Path, name: str) -> str:
     """The Python text of a parameter's value in a notebook's cell of parameters."""
-    return inspect_notebook(read_notebook(notebook))[name]["default"]
-
-
-def read_notebook(path: Path) -> nbformat.NotebookNode:
-    """A notebook that this Python runs, whatever kernel its author had.
-
-    Raises ValueError for any number of cells of parameters but one: a second one would show another study's numbers.
-    """
-    notebook = nbformat.read(path, as_version=4)
-    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise ValueError(f'{path.name}: expected one cell with the tag "parameters", got {len(tagged)}')
-    notebook.metadata.kernelspec = nbformat.from_dict(KERNEL)
-    return notebook
+    return inspect_notebook(str(notebook))[name]["default"]
 
 
 def render(executed: Path, page: Path, names: list[str], study: str, made_of: str, others: Mapping[str, str]) -> Path:
@@ -87,11 +72,8 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
             cell.source = LINK.sub(to_page, cell.source)
             cell.source = cell.source if is_front else cell.source.replace("](../docs/", "](../../docs/")
         else:
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]  # bars and warnings
             cell.metadata["peek"] = not any(map(_is_for_reader, cell.outputs))
-            for output in cell.outputs:
-                if CAPTION.search(output.get("data", {}).get("text/html", "")):
-                    output["data"]["text/html"] = framed(output["data"]["text/html"])
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
         "title": unescape(title.splitlines()[0].lstrip("# ").strip()),
@@ -117,19 +99,6 @@ def heading(name: str) -> str:
     path = find_root() / "notebooks" / f"{name}.ipynb"
     first = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0] if path.exists() else name
     return first.lstrip("# ")
-
-
-def framed(table: str) -> str:
-    """A table's HTML with its caption above a box that scrolls; folded where `show` says so."""
-    caption = CAPTION.search(table)
-    text = caption[1]
-    rows, title = table.count('<th class="row_heading'), re.search(r"<b>(Table [\d.]+)\.</b>", text)
-    name = title[1] if title else "Table"
-    grid = CAPTION.sub("", table, count=1).replace('<th class="row_heading', '<th scope="row" class="row_heading')
-    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{grid}</div>'
-    if FOLDED.search(grid):
-        box = f'<details class="long"><summary>{name}: its {rows} rows</summary>{box}</details>'
-    return f'<div class="as2-table"><p>{text}</p>{box}</div>'
 
 
 def front_page() -> Path:
@@ -162,11 +131,6 @@ def with_outputs(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNo
 
 def page_name(name: str) -> str:
     return "index" if name.startswith("00_") else name
-
-
-def _is_progress(output: nbformat.NotebookNode) -> bool:
-    """Whether an output is what a progress bar left: lines written over each other, or anything on stderr."""
-    return "\r" in output.get("text", "") or output.get("name") == "stderr"
 
 
 def _is_for_reader(output: nbformat.NotebookNode) -> bool:

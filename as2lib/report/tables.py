@@ -29,19 +29,16 @@ def formatted(
     columns: those to show, in this order, a paper's where the table has them; default: `usual_columns`.  Those without
         any value are left out; where no row has an interval over questions and seeds, that over questions is shown.
     """
-    index = [name_of(key, labels) for key in table.index]
-    without = list(table.columns[(table.isna() | table.eq("")).all()])
-    if columns is None:
-        columns = [name for name in usual_columns(table) if name in table and name not in [*without, "run"]]
-    columns = [name for name in columns if name in table or not (table.empty or is_of_a_paper(name))]
-    if not table.empty:
-        instead = {name: f"questions {name}" for name in without if f"questions {name}" in table}
-        columns = list(dict.fromkeys(instead.get(name, name) for name in columns))
-        columns = [name for name in columns if name not in without] or columns
+    columns = columns or [name for name in usual_columns(table) if name in table and name != "run"]
+    without = {*table.columns[(table.isna() | table.eq("")).all()]}
+    without |= {name for name in columns if name not in table and is_of_a_paper(name)}
+    instead = {name: f"questions {name}" for name in without if f"questions {name}" in table}
+    columns = dict.fromkeys(instead.get(name, name) for name in columns)
     rows = "comparison" if table.index.nlevels > 1 else "" if is_integer_dtype(table.index) else "system"
-    shown = {table.index.name if table.index.name not in (None, "run") else rows: index}
+    head = table.index.name if table.index.name not in (None, "run") else rows
+    shown = {head: [name_of(key, labels) for key in table.index]}
     for name in columns:
-        if name.endswith(" ±"):
+        if name in without or name.endswith(" ±"):
             continue
         shown[name] = [cell(value, name, digits) for value in table[name]]
         if f"{name} ±" in table:
@@ -102,10 +99,10 @@ def number(value: float, digits: int = 1) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
 
 
-def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = False) -> Styler:
-    """A table of strings, its first column each row's heading, as Jupyter shows it.
+def as_html(shown: pandas.DataFrame, caption: str, name: str, title: str = "", folded: bool = False) -> str:
+    """A table of strings, its first column each row's heading, below its caption in a box that scrolls.
 
-    caption: HTML.  name: its id.  folded: whether a page shows its rows on a click only.
+    caption: HTML.  name: its id.  title: such as "Table 3.1".  folded: whether its rows are shown on a click only.
     """
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
@@ -113,11 +110,15 @@ def styled(shown: pandas.DataFrame, caption: str, name: str, folded: bool = Fals
     words = {place: body[column] for place, column in enumerate(body) if not _are_numbers(body[column])}
     left = {"selector": "th.row_heading", "props": "text-align: left"}
     styles = [left, *({"selector": f".col{place}", "props": WORDS[_are_short(words[place])]} for place in words)]
-    styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_caption(caption)
+    styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_table_styles(styles)
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
-    classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads), "folded": folded}
+    classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads)}
     styler = styler.set_table_attributes(f'class="{" ".join(name for name in classes if classes[name])}"')
-    return styler.set_table_styles(styles)
+    grid = styler.to_html().replace('<th class="row_heading', '<th scope="row" class="row_heading')
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{title or "Table"}">{grid}</div>'
+    if folded:
+        box = f'<details class="long"><summary>{title}: its {len(shown)} rows</summary>{box}</details>'
+    return f'<div class="as2-table"><p>{caption}</p>{box}</div>'
 
 
 def _are_numbers(texts: Iterable[str]) -> bool:

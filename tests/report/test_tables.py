@@ -2,7 +2,7 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.report.tables import cell, formatted, styled
+from as2lib.report.tables import as_html, cell, formatted
 
 LABELS = {"mhs/3h1": "MHS", "base/electra": "labels-only student"}
 
@@ -49,7 +49,7 @@ def test_a_cell_reads_as_its_column_wants(value, column, text):
 
 def test_texts_cannot_become_markup():
     table = pandas.DataFrame({"MAP": [1.0]}, index=pandas.Index(["<b>x</b> & y"], name="run"))
-    html = styled(formatted(table, {}), "", "t").to_html()
+    html = as_html(formatted(table, {}), "", "t")
     assert "<b>" not in html
     assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
 
