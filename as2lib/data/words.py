@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from as2lib.data.sets import note
 from as2lib.metrics.questions import Questions
@@ -68,17 +69,14 @@ class WordEncoder:
     max_length: words of a text at most, from its beginning; None keeps all.
     """
 
+    schema = pa.schema(
+        {name: pa.list_(pa.int64()) for name in ("question", "candidates")}
+        | {"sizes": pa.list_(pa.int32()), "pairs": pa.int32(), "length": pa.int32()}
+    )
+
     def __init__(self, vocabulary: Sequence[str], unit: str = "question", max_length: int | None = None):
         self.unit, self.max_length = unit, max_length
         self.number = {word: number for number, word in enumerate(vocabulary)}
-
-    @property
-    def schema(self) -> Any:
-        """The types of an item's fields, for Arrow."""
-        import pyarrow as pa
-
-        words, sizes, count = pa.list_(pa.int64()), pa.list_(pa.int32()), pa.int32()
-        return pa.schema({"question": words, "candidates": words, "sizes": sizes, "pairs": count, "length": count})
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load` reads."""

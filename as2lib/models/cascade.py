@@ -19,7 +19,7 @@ from transformers.utils import ModelOutput
 
 from as2lib.data.encode import by_length
 from as2lib.metrics.probability import sigmoid
-from as2lib.metrics.pruning import Pruned, Ratios, falling, prune
+from as2lib.metrics.pruning import Pruned, Ratios, prune
 from as2lib.metrics.questions import Questions
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
@@ -253,7 +253,8 @@ def rankings(pruned: Pruned, question: numpy.ndarray) -> list[Ranking]:
     for number in range(question.max() + 1):
         rows = numpy.flatnonzero(question == number)
         order = numpy.searchsorted(rows, pruned.order[question[pruned.order] == number])
-        scores = falling(sigmoid(shifted[rows]), order)
+        scores = sigmoid(shifted[rows])
+        scores[order] = numpy.minimum.accumulate(scores[order])  # a sigmoid errs in its last digit
         columns = order, scores, pruned.last[rows], sigmoid(pruned.scores[rows]), shifted[rows]
         ranked.append(Ranking(*map(torch.from_numpy, columns)))
     return ranked

@@ -7,8 +7,8 @@ from scipy.special import logit
 from transformers import AutoModelForSequenceClassification
 
 from as2lib.metrics import cost, pruning
+from as2lib.metrics.pruning import replay
 from as2lib.metrics.questions import Questions
-from as2lib.metrics.replay import replay
 from as2lib.models.cascade import CascadeTransformer, rankings
 from tests.encoders import batch, classifier, plain
 

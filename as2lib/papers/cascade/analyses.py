@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy
 import pandas
 
-from as2lib.metrics import replay
+from as2lib.metrics import pruning
 from as2lib.papers import pair_sets, paper_tables
 from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, trivial_on
 from as2lib.study import Study, results
@@ -45,7 +45,7 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> See
             tables[seed] = table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"])
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
-        replayed = replay.replay(table["question_id"], table["label"], exits, scheme.alpha)
+        replayed = pruning.replay(table["question_id"], table["label"], exits, scheme.alpha)
         tables[seed] = table.assign(score=-replayed.position, last_exit=replayed.last)
     return tables
 
