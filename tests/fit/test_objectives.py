@@ -14,8 +14,7 @@ LABELS, CANDIDATES = torch.tensor([0, 1, 1, 0, 0, 1]), torch.tensor([2, 4])
 
 
 def targets(teachers=3):
-    chosen = {"teacher_logits": TEACHERS[:, :teachers]} if teachers else {}
-    return {"labels": LABELS, "candidates": CANDIDATES, **chosen}
+    return {"labels": LABELS, "candidates": CANDIDATES, "teacher_logits": TEACHERS[:, :teachers]}
 
 
 def total(loss, output=None, step=0, teachers=3, **settings):

@@ -1,6 +1,4 @@
-import csv
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +8,6 @@ from datasets import Dataset
 from as2lib.data import words
 from as2lib.metrics.ranking import summary
 from as2lib.models import lexical
-
-WIKIQA = Path(__file__).parents[2].parent / "shared" / "data" / "wikiqa" / "WikiQA-test.tsv"
-needs_wikiqa = pytest.mark.skipif(not WIKIQA.exists(), reason="WikiQA is not here")
 
 
 def make_pairs(question_id, question="what", answer=None, label=None):
@@ -33,24 +28,6 @@ def test_overlap_counts_distinct_lower_cased_tokens_and_positions_within_the_que
     for ranker in (lexical.reciprocal_rank, lexical.overlap_then_rank):
         with pytest.raises(ValueError):
             ranker(make_pairs("aabab"))
-
-
-@needs_wikiqa
-@pytest.mark.parametrize(
-    ("ranker", "figures"),
-    [
-        (lexical.reciprocal_rank, [46.09, 64.21, 64.27]),
-        (lexical.word_overlap, [32.51, 51.08, 51.33]),
-        (lexical.overlap_then_rank, [56.38, 68.43, 69.57]),
-    ],
-)
-def test_baselines_get_their_known_figures_on_wikiqa(ranker, figures):
-    names = {"QuestionID": "question_id", "Question": "question", "Sentence": "answer", "Label": "label"}
-    table = pd.read_csv(WIKIQA, sep="\t", quoting=csv.QUOTE_NONE, usecols=list(names))
-    wikiqa = Dataset.from_pandas(table.rename(columns=names), preserve_index=False)
-    found = summary(wikiqa["question_id"], wikiqa["label"], ranker(wikiqa))
-    assert found["questions"] == 243
-    assert [round(100 * found[name], 2) for name in ("P@1", "MAP", "MRR")] == figures
 
 
 def test_bm25_is_its_formula_worked_by_hand():
@@ -77,7 +54,3 @@ def test_words_of_other_texts_are_not_kept_for_ever(monkeypatch):
     for call in range(60):
         words.words_of([f"order x{call}y{i}" for i in range(100)])
     assert len(words._splitter().vocab) < 2000
-
-
-def test_words_of_thai_are_its_characters():
-    assert words.words_of(["กขค ง"]) == [["ก", "ข", "ค", "ง"]]

@@ -8,8 +8,9 @@ from as2lib import Study
 from as2lib.papers import across, beyond, pair_sets
 from as2lib.papers.cerberus import rows
 from as2lib.study.store import Store
-from tests.models.test_lexical import WIKIQA
-from tests.papers.conftest import run_notebook
+from tests.papers.conftest import ROOT, run_notebook
+
+WIKIQA = ROOT.parent / "shared" / "data" / "wikiqa" / "WikiQA-test.tsv"
 
 
 def test_every_headline_comparison_of_a_study_is_on_the_page_over_targets(invented):
