@@ -7,7 +7,7 @@ from torch import Tensor
 
 from as2lib.losses.distillation import round_robin
 from as2lib.models.logits import logits_of, part_of
-from as2lib.models.rank_rnn import by_question
+from as2lib.models.word_pairs import by_question
 
 # b pairs · q questions · n candidates of the longest list · k teachers, or heads · c = 2 classes
 LARGEST = 1e18  # logit: its square is finite

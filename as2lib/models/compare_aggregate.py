@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from as2lib.models.cosinet import CosinetConfig, WordPairModel
-from as2lib.models.rank_rnn import by_question
-from as2lib.models.word_convolution import WordConvolution
+from as2lib.models.cosinet import CosinetConfig
+from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
 
 
 class CompareAggregateConfig(CosinetConfig):

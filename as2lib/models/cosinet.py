@@ -1,22 +1,16 @@
 """Cosinet: static word vectors with their relatedness to the other text, a CNN for each text.
 
-b pairs · q questions · Q, N words of the questions and of the candidates · m, n words of the longest of each
-d dimensions of a vector · f filters
+b pairs · q questions · m, n words of the longest question and candidate · d dimensions of a vector · f filters
 """
 
 from typing import Any
 
-import numpy
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig
 
-from as2lib.data.vectors import unknown_vector
-from as2lib.models.logits import Float32Linear, two_class_logits
-from as2lib.models.rank_rnn import RankRNN, by_question
-from as2lib.models.word_convolution import WordConvolution
+from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
 
 
 class CosinetConfig(PretrainedConfig):
@@ -49,71 +43,6 @@ class CosinetConfig(PretrainedConfig):
         self.related = related
         self.probabilities = rank_rnn is None if probabilities is None else probabilities
         super().__init__(**{"num_labels": 2, **kwargs})
-
-
-class WordPairModel(PreTrainedModel):
-    """What Cosinet and Compare-Aggregate share: frozen vectors below, and what happens to a pair's two vectors.
-
-    embeddings: the static vectors, (words, dimensions), and `fields` of the configuration; or a whole configuration.
-    """
-
-    def __init__(self, embeddings: Any, **fields: Any):
-        if isinstance(embeddings, PretrainedConfig):
-            config, vectors = embeddings, torch.zeros(embeddings.words, embeddings.dimensions)
-        else:
-            vectors = torch.tensor(numpy.asarray(getattr(embeddings, "vectors", embeddings)))
-            config = self.config_class(*vectors.shape, **fields)
-        super().__init__(config)
-        self.register_buffer("vectors", vectors.to(torch.float16))
-
-    def add_ranking(self, width: int, rank_hidden: int) -> None:
-        """The layers above a pair's vectors of `width` each: the optional rank RNN and the score."""
-        config = self.config
-        self.dropout = nn.Dropout(config.dropout)
-        self.rank = None
-        if config.rank_rnn is not None:
-            self.rank = RankRNN(2 * width, rank_hidden, config.rank_rnn, config.bidirectional)
-        self.classifier = Float32Linear(rank_hidden if self.rank else 2 * width, 1)
-
-    def _init_weights(self, module: nn.Module) -> None:
-        """Torch's own initialisation stays."""
-
-    def lookup(self, words: Tensor) -> Tensor:
-        """The vectors of word numbers, (m,) → (m, d) float32.
-
-        A word without a known vector has a negative number, and a random vector seeded with it; the paper is silent.
-        """
-        vectors = functional.embedding(words.clamp(min=0), self.vectors).float()
-        for row in (words < 0).nonzero().flatten().tolist():
-            vector = unknown_vector(int(words[row]), vectors.shape[1]).astype(numpy.float16)
-            vectors[row] = torch.from_numpy(vector).to(vectors)
-        return vectors
-
-    def forward(
-        self,
-        question_words: Tensor,
-        question_lengths: Tensor,
-        candidate_words: Tensor,
-        candidate_lengths: Tensor,
-        candidates: Tensor,
-        labels: Tensor | None = None,
-    ) -> SequenceClassifierOutput:
-        """A batch of `WordEncoder.collate`, tensors: the texts' words one after the other.
-
-        question_words: (Q,).  question_lengths: (q,).  candidate_words: (N,).  candidate_lengths: (b,).
-        candidates: (q,), how many each question has.  labels: (b,) int64, 0 or 1.
-        Returns logits (b, 2), of which the first is 0, and a loss where labels are given: the point-wise binary
-        cross-entropy.  Source: Cosinet, section 4.1.2 and 4.2.
-        """
-        asks = torch.arange(len(candidates), device=candidates.device).repeat_interleave(candidates)  # (b,)
-        texts = question_words, question_lengths, candidate_words, candidate_lengths
-        question, candidate = self.read(*texts, asks)  # (b, w)
-        pairs = self.dropout(torch.cat([question * candidate, question - candidate], dim=1))  # (b, 2 w)
-        if self.rank is not None:
-            pairs = self.rank(pairs, candidates)
-        logits = two_class_logits(self.classifier(pairs))  # (b, 2)
-        loss = None if labels is None else functional.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
 
 
 class Cosinet(WordPairModel):
