@@ -6,7 +6,6 @@ b pairs of a batch · k heads · c = 2 classes
 
 import json
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,6 @@ from as2lib.data.pretrained import EXPORTED, content, folder_of, read_config
 from as2lib.models.logits import Float32Linear, two_class_logits
 from as2lib.paths import expanded, require_new, whole_folder, work_folder
 
-PACKAGES = ("onnxruntime", "onnx", "onnxscript")
 GRAPH = "model.onnx"
 
 
@@ -29,14 +27,12 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
     name: a model's folder or hub name.  out: a new folder, which appears whole.
     int8: whether weights are int8, and what they are multiplied with is rounded to int8 as it comes.
     max_length: tokens of a pair; default: what the tokenizer was saved with.
-    Raises ValueError for a package that is not installed, a cascade, a model of words, and a folder with files in it.
+    Raises ValueError for a cascade, a model of words, and a folder with files in it.
     """
     from as2lib import models
 
     out = expanded(out)
     require_new(out)
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        raise ValueError(f'export needs {", ".join(missing)}: pip install ".[serve]" in a clone of the repository')
     model = models.load(name)
     encoder = paired(model, load_encoder(name, max_length))
     if not isinstance(encoder, PairEncoder) or hasattr(model.config, "exits"):

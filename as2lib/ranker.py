@@ -17,7 +17,7 @@ from datasets import Dataset
 from safetensors.torch import load_model
 from torch import nn
 
-from as2lib import models, plugins
+from as2lib import models, plugins, score
 from as2lib.data.columns import candidate_of, text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, folder_of, open_pretrained
@@ -30,16 +30,6 @@ from as2lib.models import COSINE, COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.models.embedding import SentenceEncoder
 from as2lib.precision import computed_in, computing_on
-from as2lib.score import (
-    autocast,
-    check_precision,
-    default_tokens,
-    first_rows,
-    log_odds,
-    outputs,
-    parts_of,
-    require_numbers,
-)
 
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
@@ -97,7 +87,7 @@ class Ranker:
         config = getattr(model, "config", None)
         self.device = computing_on(device)
         self._autocast = computed_in(precision, self.device)
-        check_precision(self._autocast, self.device)
+        score.check_precision(self._autocast, self.device)
         self.precision = getattr(model, "precision", self._autocast)  # of an exported model: what it was exported in
         self._exits = list(getattr(config, "exits", ()))
         self.is_probability = getattr(config, "probabilities", True)
@@ -105,13 +95,12 @@ class Ranker:
             if not self._exits:
                 raise ValueError(f"drop: expected a cascade to drop candidates, got {type(model).__name__}")
             drop_ratios(drop, len(self._exits))
-        self._pairs_held = TOKENS_HELD if drop is None else STATES_HELD
         for_ranking(model).eval().to(self.device)
         self.model, self.encoder, self.drop = model, paired(model, encoder), drop
+        self.name = type(model).__name__
 
     def __repr__(self) -> str:
-        drops = "" if self.drop is None else f", drop={self.drop}"
-        return f"Ranker({type(self.model).__name__}, device={self.device!r}, precision={self.precision!r}{drops})"
+        return f"Ranker({self.name}, device={self.device!r}, precision={self.precision!r}, drop={self.drop})"
 
     @classmethod
     def load(
@@ -183,18 +172,18 @@ class Ranker:
         read = [candidate_of(row, f"candidate {place}") for rows in lists for place, row in enumerate(rows, 1)]
         answers = [candidate["answer"] for candidate in read]
         number = numpy.repeat(numpy.arange(len(lists)), [len(rows) for rows in lists])  # of each pair's question
-        odds, parts = self._scored([questions[i] for i in number], answers, number, batch_size, progress)
+        odds, parts = self.log_odds([questions[i] for i in number], answers, number, batch_size, progress)
         rankings, start = [], 0
         for size in map(len, lists):
             order = numpy.argsort(-odds[start : start + size], kind="stable")
-            scores = numpy.minimum.accumulate(self._scores(odds[start + order]))  # a sigmoid errs in its last digit
+            scores = numpy.minimum.accumulate(self.probability(odds[start + order]))  # a sigmoid errs in its last digit
             ranking = []
-            for position, score in zip(order[:top].tolist(), scores.tolist(), strict=False):
+            for position, p in zip(order[:top].tolist(), scores.tolist(), strict=False):
                 i = start + position
                 probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
                 row, name = rows[i] if isinstance(rows[i], Mapping) else None, read[i].get("candidate_id")
                 log_odds_of_row = None if self.model is None else float(odds[i])
-                ranking.append(Ranked(answers[i], score, log_odds_of_row, position, probabilities, name, row))
+                ranking.append(Ranked(answers[i], p, log_odds_of_row, position, probabilities, name, row))
             rankings.append(ranking)
             start += size
         return rankings
@@ -215,27 +204,9 @@ class Ranker:
             questions.append(question)
             answers.append(answer)
         begins = numpy.array([i == 0 or questions[i] != questions[i - 1] for i in range(len(questions))], dtype=int)
-        return self._scores(self._scored(questions, answers, numpy.cumsum(begins), batch_size, progress)[0])
+        return self.probability(self.log_odds(questions, answers, numpy.cumsum(begins), batch_size, progress)[0])
 
-    def _scores(self, odds: numpy.ndarray) -> numpy.ndarray:
-        return odds if self.model is None else sigmoid(odds)
-
-    def _scored(
-        self, questions: list[str], answers: list[str], number: numpy.ndarray, *options: Any
-    ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
-        """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read.
-
-        number: (m,) int, rising: of each pair's question.  Computed in parts of whole questions.
-        """
-        scored = []
-        for rows in Questions.together(number).parts(self._pairs_held):
-            part = slice(rows[0], rows[-1] + 1)
-            scored.append(self._score_part(questions[part], answers[part], number[part], *options))
-        names = scored[0][1] if scored else ()
-        parts = {name: numpy.concatenate([parts[name] for _, parts in scored]) for name in names}
-        return numpy.concatenate([numpy.empty(0), *(odds for odds, _ in scored)]), parts
-
-    def _score_part(
+    def log_odds(
         self,
         questions: list[str],
         answers: list[str],
@@ -243,26 +214,42 @@ class Ranker:
         batch_size: int | None = None,
         progress: bool = False,
     ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
-        if self.drop is not None:
-            return self._score_by_exits(questions, answers, number, batch_size)
-        texts = zip(questions, answers, strict=True)
-        items = self.encoder.items(questions, answers, number)
-        options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
-        values = outputs(self.model, self.encoder, items, texts, **options)
-        odds = log_odds(values["logits"])  # (m,)
-        require_numbers(odds, questions, answers)
-        return odds, parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
+        """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read.
 
-    def _score_by_exits(
+        number: (m,) int, rising: of each pair's question.  Computed in parts of whole questions.
+        """
+        odds, parts = [numpy.empty(0)], []
+        for rows in Questions.together(number).parts(TOKENS_HELD if self.drop is None else STATES_HELD):
+            part = slice(rows[0], rows[-1] + 1)
+            texts = questions[part], answers[part]
+            if self.drop is None:
+                items = self.encoder.items(*texts, number[part])
+                options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
+                values = score.outputs(self.model, self.encoder, items, zip(*texts, strict=True), **options)
+                odds.append(score.log_odds(values["logits"]))
+                score.require_numbers(odds[-1], *texts)
+                parts.append(score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits))
+            else:
+                of_exits = self._log_odds_by_exits(*texts, number[part], batch_size)
+                odds.append(of_exits[0])
+                parts.append(of_exits[1])
+        names = parts[0] if parts else ()
+        return numpy.concatenate(odds), {name: numpy.concatenate([part[name] for part in parts]) for name in names}
+
+    def probability(self, odds: numpy.ndarray) -> numpy.ndarray:
+        """The score of log odds, (m,): their sigmoid; of what has no classifier themselves."""
+        return odds if self.model is None else sigmoid(odds)
+
+    def _log_odds_by_exits(
         self, questions: list[str], answers: list[str], number: numpy.ndarray, batch_size: int | None
     ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
         """Of a cascade that drops some candidates at its exits, of which equal ones count once."""
         device = torch.device(self.device)
-        unique, same = numpy.unique(first_rows(zip(number, answers, strict=True)), return_inverse=True)
+        unique, same = numpy.unique(score.first_rows(zip(number, answers, strict=True)), return_inverse=True)
         items = self.encoder.items([questions[i] for i in unique], [answers[i] for i in unique], number[unique])
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
-        tokens = default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
-        with torch.inference_mode(), autocast(device.type, self._autocast):
+        tokens = score.default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
+        with torch.inference_mode(), score.autocast(device.type, self._autocast):
             rankings = self.model.rank(batch, self.drop, number[unique], tokens)
         columns = [(ranking.log_odds, ranking.stages, ranking.stage_scores) for ranking in rankings]
         odds, stages, scores = (torch.cat(column).numpy()[same] for column in zip(*columns, strict=True))
@@ -275,21 +262,19 @@ class OrderingRanker(Ranker):
 
     def __init__(self, name: str, device: str | None = None):
         self.name, self.model, self.encoder, self.drop = name, None, None, None
-        self._pairs_held = 1 << 62  # BM25 counts over all
         self.device, self.precision, self.is_probability = "cpu", "float32", False
         if name in COUNTING:
-            self._score: Callable[[Dataset], numpy.ndarray] = getattr(lexical, name)
+            self._order: Callable[[Dataset], numpy.ndarray] = getattr(lexical, name)
         else:
             self.device = computing_on(device)
-            self._score = SentenceEncoder(name.removeprefix(COSINE), self.device).cosine
+            self._order = SentenceEncoder(name.removeprefix(COSINE), self.device).cosine
 
-    def __repr__(self) -> str:
-        return f"Ranker.load({self.name!r})"
-
-    def _score_part(self, questions: list[str], answers: list[str], number: numpy.ndarray, *_: Any) -> Any:
+    def log_odds(self, questions: list[str], answers: list[str], number: numpy.ndarray, *_: Any) -> Any:
+        if not questions:
+            return numpy.empty(0), {}
         columns = {"question_id": [*map(str, number)], "question": questions, "answer": answers}
         # Without a fingerprint, Dataset pickles the table to make one.
-        return self._score(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
+        return self._order(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
 
 
 def own_module(model: Callable[[], nn.Module] | str, folder: Path) -> nn.Module:

@@ -43,7 +43,7 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("train my.tsv --out model", "model"),
         ("export model model", "model"),
         ("train my.tsv --out x --learning-rate 0", "learning-rate"),
-        ("train my.tsv --out x --steps 3 --epochs 1", "steps"),
+        ("train my.tsv --model model --out x --steps 3 --epochs 1", "steps"),
         ("train my.tsv --out x --model model --teacher encoder", "encoder"),  # which has no classifier
         ("train my.tsv --model model --out x --loss rank-net", "ranknet"),
         ("train my.tsv --model model --out x --loss ce --teacher model", "teacher"),

@@ -73,7 +73,7 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
 ):
     assert init("--quick", "--encoder", "encoder") == 0
     path = Path("params/my.yaml")
-    path.write_text(path.read_text().replace("name: encoder\n", f"name: {NAME}\n"))
+    path.write_text(path.read_text().replace('name: "encoder"\n', f"name: {NAME}\n"))
     assert main(["plan", "my"]) == 0
     assert "base/pointwise/seed-0" in capsys.readouterr().out
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 1

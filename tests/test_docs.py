@@ -10,6 +10,7 @@ import torch
 import yaml
 from transformers import ElectraConfig
 
+from as2lib import fit
 from as2lib.cli import main
 from as2lib.data import load_pairs
 from tests import scores
@@ -26,10 +27,8 @@ FEW = range(200)  # of the 7,000 pairs that the pages train on
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A folder of its own to paste into, where trainings are short."""
-    from as2lib.commands import training
-
-    train = training.train
-    monkeypatch.setattr(training, "train", lambda *where, **options: train(*where, **options | {"steps": 2}))
+    train = fit.train
+    monkeypatch.setattr(fit, "train", lambda *args, **options: train(*args, **options | {"epochs": None, "steps": 2}))
     (tmp_path / "params").mkdir()
     write_released(tmp_path)
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
@@ -74,8 +73,8 @@ def shorten(path: Path, section: dict) -> None:
     """A study's file with a section, and fits of two steps."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     content["study"] |= section
-    for fit in content["study"]["fit"].values():
-        fit |= {"steps": 2, "evaluate_every": 2}
+    for stage in content["study"]["fit"].values():
+        stage |= {"steps": 2, "evaluate_every": 2}
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 

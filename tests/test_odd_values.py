@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from as2lib import cli
-from as2lib.commands.errors import line_of
+from as2lib.cli import line_of
 from as2lib.papers import Study
 
 TEXTS = ["-1", "0", "1e999", "nan", "~x", "..", "/dev/null/x", "什" * 90, "{}", "[1]", "null", "a\nb", "a/b"]

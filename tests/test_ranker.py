@@ -116,17 +116,13 @@ def ranker():
     return Ranker(*model("electra"))
 
 
-def test_any_iterable_of_texts_is_ranked(ranker):
-    expected = [(one.position, one.score) for one in ranker.rank(QUESTIONS[0], LISTS[0])]
+def test_any_iterable_of_texts_or_rows_is_ranked_and_ids_and_rows_come_back(ranker):
+    expected = ranker.rank(QUESTIONS[0], LISTS[0])
     series = pandas.Series(LISTS[0], index=[7, 3, 9, 1])
     chunks = pyarrow.chunked_array([LISTS[0][:1], LISTS[0][1:]])
     for texts in (tuple(LISTS[0]), series, numpy.array(LISTS[0]), chunks, iter(LISTS[0])):
-        assert [(one.position, one.score) for one in ranker.rank(QUESTIONS[0], texts)] == expected
-
-
-def test_ids_and_rows_come_back_with_the_ranking(ranker):
+        assert ranker.rank(QUESTIONS[0], texts) == expected
     rows = [{"text": text, "id": f"d{place}", "url": place} for place, text in enumerate(LISTS[0])]
-    expected = ranker.rank(QUESTIONS[0], LISTS[0])
     for given in (rows, pandas.DataFrame(rows)):
         ranked = ranker.rank(QUESTIONS[0], given)
         assert [one.candidate for one in ranked] == [one.candidate for one in expected]

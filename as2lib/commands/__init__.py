@@ -1,1 +1,1 @@
-"""What the commands of `as2` do, a module a task; `as2lib.cli` says what each takes."""
+"""The commands of `as2`, a function each, which says what it takes; a command imports what it needs."""

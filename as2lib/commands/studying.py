@@ -1,4 +1,4 @@
-"""`as2 study` and `as2 plan`: a study, or a part of one, is planned and handed to Snakemake; where it stands."""
+"""`as2 study` and its parts: plan, fit, page, check, publish.  Snakemake runs what of a study is missing."""
 
 import os
 import re
@@ -11,28 +11,87 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import yaml
-from filelock import Timeout
+import typer
+from typer import Argument, Option
 
-from as2lib import hub
-from as2lib.papers import Study
+from as2lib.commands.options import Changes, StudyName, load_study
 from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
-from as2lib.study import catalogue, estimate, pages
-from as2lib.study.encoders import KNOWN_TENSORS
-from as2lib.study.fit_missing import gpus
-from as2lib.study.run import Run
-from as2lib.study.store import ERROR_FILE, Store, noting
-from as2lib.study.study import params_file
+
+if TYPE_CHECKING:
+    from as2lib.papers import Study
+    from as2lib.study.run import Run
+    from as2lib.study.store import Store
 
 # What is to be made is told by content alone, and the study's lock is held here.
 SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
 
 
-def loadable(study: Study) -> str:
+# ---------------------------------------------------------------- a whole study
+
+
+def study(
+    context: typer.Context,
+    study: StudyName,
+    cores: Annotated[int, Option(min=1, max=4096, help="of this machine, for fits and notebooks")] = 2,
+    workers: Annotated[int | None, Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
+    profile: Annotated[str | None, Option(help='"slurm", or the folder of a Snakemake profile')] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="say what would be made, and why")] = False,
+    changes: Changes = None,
+) -> None:
+    """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored by what a shell starts in the background
+        signal.signal(number, signal.default_int_handler)
+    from as2lib.study import catalogue, pages
+    from as2lib.study.fit_missing import gpus
+
+    loaded, root = load_study(study, changes), find_root()
+    if not (root / "Snakefile").exists():
+        where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
+        raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
+    if dry_run:
+        rehearse(loaded)
+        return
+    held = lock(f"study-{loaded.name}", f"study {loaded.name}")  # until this process ends
+    if unfinished(loaded):
+        workers = workers or (8 if profile else max(1, len(gpus()) or cores // loaded.threads))
+        here = ["--cores", str(workers * loaded.threads)]
+        if profile:
+            folder = root / "profiles" / profile
+            here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
+        config = ["--config", f"study={loadable(loaded)}", f"workers={workers}"]
+        code = run_group([sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config], root)
+        if line := unfinished(loaded):
+            print(line, file=sys.stderr)
+        if code or line:
+            raise typer.Exit(code or 1)
+    held.release()
+    page = pages.page_file(loaded, catalogue.notebooks(loaded)[0].name)
+    print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
+
+
+def run_group(command: list[str], folder: Path) -> int:
+    """The exit code of a command, in a process group of its own, which an interrupt of this process ends whole."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
+    sys.stdout.flush()
+    process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PATH": path}, process_group=0)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait()
+        raise
+
+
+def loadable(study: "Study") -> str:
     """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
+    import yaml
+
+    from as2lib.study.study import params_file
+
     if study.variant == study.name and params_file(f"{study.name}.yaml").exists():
         return study.name
     path = work_folder() / "studies" / study.variant / f"{study.name}.yaml"
@@ -42,74 +101,22 @@ def loadable(study: Study) -> str:
     return str(path)
 
 
-def make(study: Study, cores: int, workers: int | None, profile: str | None, dry_run: bool, options: list[str]) -> int:
-    """Make a study by Snakemake; returns an exit code."""
-    root = find_root()
-    if not (root / "Snakefile").exists():
-        where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {study.name}` makes the runs alone, anywhere"
-        raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
-    if dry_run:
-        rehearse(study)
-        return 0
-    held = lock(f"study-{study.name}", f"study {study.name}")  # until this process ends
-    if unfinished(study):
-        workers = workers or (8 if profile else max(1, len(gpus()) or cores // study.threads))
-        config = [f"study={loadable(study)}", f"workers={workers}"]
-        here = ["--cores", str(workers * study.threads)]
-        if profile:
-            folder = root / "profiles" / profile
-            here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
-        command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *options, "--config", *config]
-        code = run_group(command, root)
-        if line := unfinished(study):
-            print(line, file=sys.stderr)
-        if code or line:
-            return code or 1
-    held.release()
-    page = pages.page_file(study, catalogue.notebooks(study)[0].name)
-    print(f"study {study.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
-    return 0
-
-
-def run_group(command: list[str], folder: Path) -> int:
-    """The exit code of a command, in a process group that an interrupt, or SIGTERM, of this process ends whole."""
-    signals: list[int] = []
-    group: list[int] = []
-
-    def end(number: int, frame: Any) -> None:
-        signals.append(number)
-        for process in group:
-            with suppress(ProcessLookupError):
-                os.killpg(process, number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
-    sys.stdout.flush()
-    try:
-        process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PATH": path}, process_group=0)
-        group.append(process.pid)
-        if signals:  # it came while the process started
-            end(signals[-1], None)
-        code = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return 128 + signals[0] if signals else code
-
-
-def unfinished(study: Study) -> str:
+def unfinished(study: "Study") -> str:
     """What of a study's runs, its pages and its check is not made, on one line; "" where all is there."""
+    from as2lib.study import pages
+
     runs = [name for name in study.store.needed(study.plan) if study.store.find(name) is None]
     missing = [name for name, stamp in pages.stamps(study).items() if pages.why(study, name, stamp)]
     names = ", ".join([f"{len(runs)} of {len(study.plan)} runs"] * bool(runs) + missing)
     return names and f"study {study.name}: not all is made, left: {names}; `as2 plan {study.name}` lists the runs"
 
 
-def rehearse(study: Study) -> None:
+def rehearse(study: "Study") -> None:
     """Print what `as2 study` would make, and why."""
+    from as2lib.study import catalogue, pages
+
     needed = study.store.needed(study.plan)
-    systems = Counter(study.plan[name].system for name in needed)
-    for system, count in systems.items():
+    for system, count in Counter(study.plan[name].system for name in needed).items():
         print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
     stamps, count = pages.stamps(study), 0
     for notebook in catalogue.notebooks(study):
@@ -121,43 +128,124 @@ def rehearse(study: Study) -> None:
     print(f"{study.name}: {len(needed)} runs; {count} pages")
 
 
-def make_pages(study: Study, beside: bool) -> bool:
-    """Make the pages that are not as they should be, of those that no other process makes; returns whether it could.
+# ---------------------------------------------------------------- its runs
 
-    beside: only those that others may be made beside; else also those that measure time, and the first one, which reads
-    the others.
-    """
+
+def plan(study: StudyName, changes: Changes = None) -> None:
+    """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
+    from as2lib.study import estimate
+
+    loaded = load_study(study, changes)
+    store, needed = loaded.store, loaded.store.needed(loaded.plan)
+    states = {name: state(store, name, name in needed) for name in loaded.plan}
+    for name, where in states.items():
+        parents = ", ".join(run.name for run in loaded.plan[name].parent_runs())
+        print(f"{name:<36} {where}" + (f", from {parents}" if parents else ""))
+    counts = Counter(where.partition(":")[0] for where in states.values())
+    print(f"\n{loaded.name}: {len(states)} runs: {', '.join(f'{count} {where}' for where, count in counts.items())}")
+    left = [*{store.identity(name): loaded.plan[name] for name in needed}.values()]  # one may have two names
+    if names := unpinned(left):
+        print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
+    if left:
+        steps, hours = sum(map(estimate.steps, left)), sum(map(estimate.hours, left))
+        print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
+
+
+def state(store: "Store", name: str, missing: bool) -> str:
+    """ "done", "published", "no scores" (made only for its weights), "to do", or "failed: …" with the error."""
+    from as2lib.study.store import ERROR_FILE
+
+    if not missing:
+        stored = store.find(name)
+        return "no scores" if stored is None else "published" if stored.scores_only else "done"
+    error = store.partial(name) / ERROR_FILE
+    if not error.exists():
+        return "to do"
+    return f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
+
+
+def unpinned(runs: "Iterable[Run]") -> list[str]:
+    """The encoders of the hub from which some runs start, of which the study names no commit."""
+    from as2lib.hub import HUB_NAME
+    from as2lib.study.encoders import KNOWN_TENSORS
+
+    names = {name for run in runs for name in run.encoders if HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
+    return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
+
+
+def fit(
+    study: StudyName,
+    runs: Annotated[list[str] | None, Argument(help="names of runs; default: all that the study needs")] = None,
+    weights: Annotated[bool, Option("--weights", help="also of runs whose scores are published")] = False,
+    changes: Changes = None,
+) -> None:
+    """Make runs, and what they are made from, as one of any number of workers that share a study."""
+    from as2lib.study.fit_missing import fit_missing
+
+    loaded = load_study(study, changes)
+    failed = fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs), partial(print, flush=True))
+    raise typer.Exit(int(bool(failed)))
+
+
+def publish(
+    study: StudyName,
+    runs: Annotated[list[str] | None, Argument(help="names of runs; default: all that are made")] = None,
+) -> None:
+    """Add the scores of runs to reports/<study>/scores/."""
+    from as2lib.study.publishing import publish
+
+    print(f"{len(publish(load_study(study), runs or None))} runs published")
+
+
+# ---------------------------------------------------------------- its pages
+
+
+def page(
+    study: StudyName,
+    name: Annotated[str | None, Argument(help="such as 03; default: all that are not as they should be")] = None,
+    beside: Annotated[bool, Option("--beside", help="those that others may be made beside")] = False,
+) -> None:
+    """Run a notebook of a study, and make its page."""
+    from filelock import Timeout
+
     from as2lib.report.check import write_manifest
+    from as2lib.study import catalogue, pages
 
-    stamps, measured = pages.stamps(study), (study.folder / "scores" / "times").exists()
-    first, *others = catalogue.notebooks(study)
+    loaded = load_study(study)
+    if name:
+        make_page(loaded, name)
+        return
+    stamps, measured = pages.stamps(loaded), (loaded.folder / "scores" / "times").exists()
+    first, *others = catalogue.notebooks(loaded)
     chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
     failed = 0
-    for notebook in chosen if beside else [*chosen, first]:
+    for notebook in chosen if beside else [*chosen, first]:  # the first one reads the others
         started, name = time.perf_counter(), notebook.name
-        with suppress(Timeout), lock(f"page-{study.variant}-{name}", wait=False):
-            if not pages.why(study, name, stamps[name]):
+        with suppress(Timeout), lock(f"page-{loaded.variant}-{name}", wait=False):
+            if not pages.why(loaded, name, stamps[name]):
                 continue
             try:
-                make_page(study, name)
+                make_page(loaded, name)
                 print(f"page {name}, {time.perf_counter() - started:.0f} s", flush=True)
             except Exception as problem:
                 failed += 1
                 reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
-                print(f"failed: {name}: {reason}   ({error_file(study, name)})", flush=True)
+                print(f"failed: {name}: {reason}   ({error_file(loaded, name)})", flush=True)
     if not (beside or failed):
-        write_manifest(study)
-    return not failed
+        write_manifest(loaded)
+    raise typer.Exit(int(bool(failed)))
 
 
-def error_file(study: Study, name: str) -> Path:
+def error_file(study: "Study", name: str) -> Path:
     """Where a notebook that fails leaves its traceback."""
     return study.folder / "executed" / f"{name[:2]}.log"
 
 
-def make_page(study: Study, name: str) -> None:
+def make_page(study: "Study", name: str) -> None:
     """Run a notebook, of this name or this number, and make its page; one that fails leaves the page before it."""
     from as2lib.report.pages import execute, parameter, render, studies_with_pages
+    from as2lib.study import catalogue, pages
+    from as2lib.study.store import noting
 
     names = [notebook.name for notebook in catalogue.notebooks(study)]
     name = next((page for page in names if name in (page, page[:2])), name)
@@ -200,50 +288,17 @@ def lacks(table: Path, published: Path) -> bool:
     return now > before
 
 
-def check(study: Study) -> list[str]:
-    """Hold a study against what is expected of it; returns a line for each number or finding that moved, each file that
-    is not as it was made.
-    """
+def check(study: StudyName) -> None:
+    """Hold a study against what is expected.  Its numbers within their tolerances, its findings, its files as made."""
     from as2lib.report.check import moved
-    from as2lib.study import findings
+    from as2lib.study import findings, pages
 
-    edited = pages.edited(study)
-    lines = [f"edited: {file}: not as it was made; `as2 study {study.name}` makes it anew" for file in edited]
-    lines += [f"moved: {line}" for line in moved(study)] + findings.broken(study)
+    loaded = load_study(study)
+    edited = pages.edited(loaded)
+    lines = [f"edited: {file}: not as it was made; `as2 study {loaded.name}` makes it anew" for file in edited]
+    lines += [f"moved: {line}" for line in moved(loaded)] + findings.broken(loaded)
+    for line in lines:
+        print(line, file=sys.stderr)
     if not lines and (find_root() / "notebooks").is_dir():
-        pages.record(study, pages.CHECK, pages.stamps(study)[pages.CHECK])
-    return lines
-
-
-def plan(study: Study) -> None:
-    """Print each run and where it stands; then what is left."""
-    store, needed = study.store, study.store.needed(study.plan)
-    states = {name: state(store, name, name in needed) for name in study.plan}
-    for name, where in states.items():
-        parents = ", ".join(run.name for run in study.plan[name].parent_runs())
-        print(f"{name:<36} {where}" + (f", from {parents}" if parents else ""))
-    counts = Counter(where.partition(":")[0] for where in states.values())
-    print(f"\n{study.name}: {len(states)} runs: {', '.join(f'{count} {where}' for where, count in counts.items())}")
-    left = [*{store.identity(run): run for run in map(study.plan.get, needed)}.values()]  # one may have two names
-    if names := unpinned(left):
-        print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
-    if left:
-        steps, hours = sum(map(estimate.steps, left)), sum(map(estimate.hours, left))
-        print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
-
-
-def state(store: Store, name: str, missing: bool) -> str:
-    """ "done", "published", "no scores" (made only for its weights), "to do", or "failed: …" with the error."""
-    if not missing:
-        stored = store.find(name)
-        return "no scores" if stored is None else "published" if stored.scores_only else "done"
-    error = store.partial(name) / ERROR_FILE
-    if not error.exists():
-        return "to do"
-    return f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
-
-
-def unpinned(runs: Iterable[Run]) -> list[str]:
-    """The encoders of the hub from which some runs start, of which the study names no commit."""
-    names = {name for run in runs for name in run.encoders if hub.HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
-    return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
+        pages.record(loaded, pages.CHECK, pages.stamps(loaded)[pages.CHECK])
+    raise typer.Exit(int(bool(lines)))

@@ -3,6 +3,7 @@
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -25,36 +26,17 @@ def test_a_ranker_takes_the_gpu_where_there_is_one_and_computes_in_what_is_faste
         Ranker.load(tmp_path / "model", device="cuda:99")
 
 
-THREADS = 8
-
-
-def requests(count, longest=60, candidates=20):
-    """Questions with candidates of many lengths."""
-    generator = random.Random(0)
-    words = [f"the {word}" for word in WORDS]
-    for number in range(count):
-        lists = [" ".join(generator.choices(words, k=generator.randint(1, longest))) for _ in range(candidates)]
-        yield f"where is the {WORDS[number % len(WORDS)]} ?", lists
-
-
-def scores(ranker, request):
-    return [(one.position, one.score) for one in ranker.rank(*request)]
-
-
-def in_threads(ranker, work):
+@pytest.mark.parametrize("precision", ["float32", BF16])
+def test_many_threads_get_the_scores_of_one_whatever_a_caller_does_with_the_tokenizer(tmp_path, precision):
+    draw = random.Random(0)
+    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256), precision=precision)
+    lists = [[" ".join(draw.choices(WORDS, k=draw.randint(1, 60))) for _ in range(20)] for _ in range(40)]
+    expected = [ranker.rank("where is the red ?", texts) for texts in lists]
+    ranker.encoder.tokenizer("where is the red ?", truncation=True, max_length=3, padding="max_length")
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads change places as often as they can
     try:
-        with ThreadPoolExecutor(THREADS) as pool:
-            return list(pool.map(lambda request: scores(ranker, request), work))
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(partial(ranker.rank, "where is the red ?"), lists)) == expected
     finally:
         sys.setswitchinterval(interval)
-
-
-@pytest.mark.parametrize("precision", ["float32", BF16])
-def test_many_threads_get_the_scores_of_one_whatever_a_caller_does_with_the_tokenizer(tmp_path, precision):
-    ranker = Ranker.load(public_model(tmp_path / "model", labels=2, hidden_size=256), precision=precision)
-    work = list(requests(40))
-    expected = [scores(ranker, request) for request in work]
-    ranker.encoder.tokenizer("where is the red ?", truncation=True, max_length=3, padding="max_length")
-    assert in_threads(ranker, work) == expected

@@ -1,0 +1,128 @@
+"""`as2 compare`: whether TREC runs differ, those of any tool."""
+
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from as2lib.commands.options import AsJson, Measures, Policy
+from as2lib.data.sets import note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def compare(
+    files: Annotated[list[str], Argument(help="TREC runs, then judgements (qrels)")],
+    a: Annotated[list[str] | None, Option("--a", metavar="'A-*.run'", help="seeds of a system, as one")] = None,
+    questions: Policy = "answered",
+    measures: Measures = "AP P@1 RR nDCG@10",
+    out: Annotated[str | None, Option(help="a table of every question, as CSV, TSV, JSONL or Parquet")] = None,
+    baseline: Annotated[str | None, Option(help="what the others are compared with (default: the first)")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Whether runs differ.  The difference of the first measure from a baseline's, its interval, and Holm's p.
+
+    Judgements are as `as2 score --trec` writes them.
+    """
+    import pandas as pd
+
+    from as2lib.commands.tables import TABLE_SUFFIXES, print_rows, require_place, write_table
+    from as2lib.metrics import ranking, significance
+
+    *runs, judgements = [*files[:-1], *(a or []), files[-1]]
+    if len(runs) < 2:
+        raise ValueError(f"expected two runs or more, and judgements; got {', '.join((*runs, judgements))}")
+    baseline = baseline or runs[0]
+    if baseline not in runs:
+        raise ValueError(f"--baseline {baseline}: expected one of {', '.join(runs)}, got another")
+    require_place(out, TABLE_SUFFIXES, *runs, judgements)
+    names = measures.split()
+    ranking.require_measures(names)
+    judged = trec_table(judgements, "query_id 0 doc_id relevance", int)
+    correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
+    ids = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
+    if len(ids) < 2:
+        got = f"got {len(ids)} under policy {questions}"
+        raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
+    values = {run: values_of_system(run, judged, ids, names) for run in runs}
+    first, scale = names[0], ranking.scale(names[0])
+    others = [run for run in values if run != baseline]
+    tests = [significance.compare(values[run][first], values[baseline][first]) for run in others]
+    p_values = dict(zip(others, significance.holm([test.p for test in tests]), strict=True))
+    rows: dict[str, dict[str, Any]] = {}
+    for run, table in values.items():
+        means = {ranking.MEANS.get(name, name): ranking.scale(name) * table[name].mean() for name in names}
+        rows[run] = {"run": Path(run).name, **means}
+    for run, test in zip(others, tests, strict=True):
+        rows[run] |= {"difference": scale * test.difference, "95 % low": scale * test.low, "high": scale * test.high}
+        side = "better" if test.difference > 0 else "worse"
+        rows[run] |= {"p": p_values[run], "verdict": side if p_values[run] < 0.05 else "not told from chance"}
+    minus = f"{ranking.MEANS.get(first, first)} minus that of {Path(baseline).name}"
+    line = f"difference: {minus}; p: permutation test, Holm's over {len(tests)}\n"
+    print_rows([*rows.values()], f"{line}{len(ids)} questions, policy {questions}, ties against the system", as_json)
+    if out:
+        parts = [table.add_prefix(f"{Path(run).name} ") for run, table in values.items()]
+        write_table(pd.concat(parts, axis=1).reset_index(), out)
+
+
+def values_of_system(pattern: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
+    """The values of a run; of several that a pattern stands for, the seeds of a system, each question's mean."""
+    paths = sorted(glob(pattern)) or [pattern]  # the name itself is what is missing then
+    tables = [values_of_run(path, judged, ids, measures) for path in paths]
+    return sum(tables[1:], tables[0]) / len(tables)
+
+
+def values_of_run(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
+    """Each measure of each of the questions in a run, its ties broken against it; says what does not match.
+
+    Judged questions that it lacks count as 0, as do correct candidates that it leaves out; a candidate without a
+    judgement is incorrect.
+    """
+    from as2lib.metrics import ranking
+
+    run = trec_table(path, "query_id Q0 doc_id rank score tag", float)
+    pairs = run.merge(judged, "left", ["query_id", "doc_id"])
+    if pairs["relevance"].isna().all():
+        ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
+        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got {ranked}")
+    there = judged["query_id"].isin(run["query_id"])
+    if lacking := len({*ids} - {*run["query_id"]}):
+        note(f"{path}: {lacking} judged questions are not in it: counted as 0")
+    if absent := int(there.sum() - pairs["relevance"].notna().sum()):
+        note(f"{path}: {absent} judged candidates are not in it: the correct ones count as never found")
+    if unjudged := int(pairs["relevance"].isna().sum()):
+        note(f"{path}: {unjudged} candidates have no judgement: incorrect")
+    pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
+    pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
+    return ranking.calculate(*(table[table["query_id"].isin(ids)] for table in (judged, pairs)), measures)
+
+
+def trec_table(path: str, fields: str, kind: type) -> "pd.DataFrame":
+    """The rows of a TREC file.  kind: of its number, the score or the relevance.
+
+    Raises ValueError at a row of other fields, and at a candidate that stands there twice.
+    """
+    import pandas as pd
+
+    names, rows = fields.split(), []
+    number = names[3] if kind is int else names[4]
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        for place, line in enumerate(file, 1):
+            try:
+                row = dict(zip(names, line.split(), strict=True))
+                row[number] = kind(row[number])
+                if row[number] != row[number]:
+                    raise ValueError("nan")
+            except ValueError:
+                raise ValueError(f"{path}: row {place}: expected {fields} (TREC), got {line.strip()!r:.60}") from None
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=names)
+    if table.empty:
+        raise ValueError(f"{path}: expected a TREC file ({fields}), got none")
+    if (twice := table.duplicated(["query_id", "doc_id"])).any():
+        row = table[twice].iloc[0]
+        raise ValueError(f"{path}: row {row.name + 1}: {row['query_id']} {row['doc_id']} stands there twice")
+    return table
