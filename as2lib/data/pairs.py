@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, Value
 
-from as2lib.data import sample, sets
+from as2lib.data import sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
 from as2lib.data.tables import checked, content_of, in_memory, questions_of, table_of
@@ -33,6 +33,7 @@ from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
 
 FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
+SAMPLE_FILE = Path(__file__).with_name("sample.parquet")
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
 ENCODED_TOGETHER = 4_096  # pairs
@@ -294,9 +295,9 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
     if location.kind == "files":
         contents = {path.name: content_of(path) for path in location.files}
     elif location.kind == "sample":
-        table = parquet.read_table(sample.FILE)
+        table = parquet.read_table(SAMPLE_FILE)
         table = table.filter((pc.field("corpus") == location.name) & (pc.field("split") == location.split))
-        contents = {location.name: table.select(COLUMNS[:3] if location.name == sample.UNLABELLED else COLUMNS)}
+        contents = {location.name: table.select(COLUMNS[: 4 - location.name.endswith("unlabelled")])}
     else:
         where = {"split": location.hub_split, "revision": location.revision}
         contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}

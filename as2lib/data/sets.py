@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from as2lib.data import sample
 from as2lib.paths import expanded, file_sha256, find_root, local_file, local_folder
 
 COLUMNS = ("question_id", "question", "answer", "label")
@@ -50,6 +49,11 @@ FINGERPRINTS = {
     ("selqa", "dev"): "d77bc99c2a15432375ae0de8e03f8b6ff6b94dee493e5d345cbd2139a89d0c2c",
     ("selqa", "test"): "8cb4f68b513ccc9e845a89d88e8b7d058ef2b636de201cf7a0b12997bc8a7947",
 }
+
+
+# The corpora that the package ships, questions about made-up places written by `tools/make_sample.py`: name → splits.
+SAMPLES = {"sample": SPLITS, "sample-transfer": SPLITS, "sample-wide": SPLITS[1:], "sample-unlabelled": SPLITS[:1]}
+SAMPLE = {"version": 1, "seed": 7}  # of these, as identities have them
 
 
 class NoSplit(ValueError):
@@ -151,8 +155,8 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     if isinstance(source, Path):  # never a name
         raise _unknown(source)
     name, _, revision = source.partition("@")
-    if source in sample.SPLITS:
-        _require_split(name, split, sample.SPLITS[name])
+    if source in SAMPLES:
+        _require_split(name, split, SAMPLES[name])
         return Location("sample", name, split=split)
     known = SHORT.get(name)
     hub = HUB_SETS.get(known, HubSet(name))
@@ -188,7 +192,7 @@ def content(location: Location) -> dict[str, Any]:
     """What decides the content of a location, as plain JSON values and without a path."""
     name, split, only = location.name, location.split, conditions(location.only)
     if location.kind == "sample":
-        return {"kind": "sample", "name": name, "split": split, "version": sample.VERSION, "seed": sample.SEED} | only
+        return {"kind": "sample", "name": name, "split": split, **SAMPLE} | only
     if location.kind == "hub":
         hub = {"kind": "hub", "name": name, "split": location.hub_split}
         return hub | {"config": location.hub.config, "revision": location.revision} | only
@@ -199,7 +203,7 @@ def content(location: Location) -> dict[str, Any]:
 
 def is_known(source: str) -> bool:
     """Whether a text is the name of a known set, with or without a revision."""
-    return source.partition("@")[0] in {*sample.SPLITS, *SHORT}
+    return source.partition("@")[0] in {*SAMPLES, *SHORT}
 
 
 def on_disk(source: str | Path) -> Path | None:
@@ -211,7 +215,7 @@ def on_disk(source: str | Path) -> Path | None:
 
 
 def _unknown(source: str | Path) -> Exception:
-    names = ", ".join((*sample.SPLITS, *HUB_SETS))
+    names = ", ".join((*SAMPLES, *HUB_SETS))
     ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
     return FileNotFoundError(f"{source}: no file, no folder and no known set ({names}); {ways}")
 

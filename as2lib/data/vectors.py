@@ -6,7 +6,6 @@ V words of the corpus · d dimensions
 import gzip
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -63,23 +62,19 @@ def unknown_vector(number: int, dimensions: int) -> np.ndarray:
 
 
 def read_vectors(path: str | Path, words: Iterable[str]) -> dict[str, np.ndarray]:
-    """The vectors of those words in a text file, also gzipped: GloVe's, Numberbatch's or word2vec's.
+    """Word → (d,) float32, for those words that a text file has, also gzipped: GloVe's, word2vec's or Numberbatch's.
 
-    Numberbatch's words may be written /c/en/word, and have # for each digit of a number of two or more.
-    Returns word → (d,) float32 for the words that the file has.  Raises ValueError where none of them is there.
+    Numberbatch's words may be written /c/en/word.  Raises ValueError where none of the words is there.
     """
-    path, vectors = Path(path), {}
-    spellings = {word: re.sub(r"\d(?=\d)|(?<=\d)\d", "#", word) for word in words}
-    wanted = {*spellings, *spellings.values()}
+    path, wanted, vectors = Path(path), {*words}, {}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
         for line in stream:
-            name, _, values = line.rstrip().removeprefix("/c/en/").partition(" ")
-            if name in wanted and " " in values:  # else it is the header
-                vectors[name] = np.array(values.split(" "), np.float32)
+            word, _, values = line.rstrip().removeprefix("/c/en/").partition(" ")
+            if word in wanted and " " in values:  # else it is the header
+                vectors[word] = np.array(values.split(" "), np.float32)
     if not vectors:
         raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
-    found = {word: vectors.get(word, vectors.get(spelling)) for word, spelling in spellings.items()}
-    return {word: vector for word, vector in found.items() if vector is not None}
+    return vectors
 
 
 def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:

@@ -1,14 +1,12 @@
 import json
 from itertools import product
 
-import numpy as np
 import pytest
 from datasets import Dataset
 
 from as2lib.data import load_pairs
 from as2lib.data.encode import (
     PairEncoder,
-    by_length,
     cut_share,
     fitting_length,
     load_encoder,
@@ -36,12 +34,6 @@ def tokenizer():
 @pytest.fixture
 def pairs():
     return load_pairs(ROWS)
-
-
-def test_words_are_numbered_by_count_then_alphabet_each_as_often_as_it_stands():
-    vocabulary = word_tokenizer(["b a c B", "C d."], 16).get_vocab()
-    assert " ".join(sorted(vocabulary, key=vocabulary.get)) == "[PAD] [UNK] [CLS] [SEP] [MASK] b c . a d"
-    assert word_tokenizer(["a b", "c", "c", "b c"], 8).convert_ids_to_tokens([5, 6, 7]) == ["c", "b", "a"]
 
 
 def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
@@ -99,11 +91,6 @@ def test_the_end_token_pads_where_there_is_no_other_and_the_tokenizer_stays_as_i
     tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"
     assert PairEncoder(tokenizer, 32).pad_id == SEP
     assert tokenizer.pad_token is None
-
-
-def test_batches_hold_as_many_rows_as_fit_with_their_padding():
-    batches = by_length(np.array([3, 9, 1, 8, 0]), 16)
-    assert [batch.tolist() for batch in batches] == [[1], [3, 0], [2, 4]]
 
 
 def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_longer_text(tokenizer, pairs):

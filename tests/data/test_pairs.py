@@ -1,3 +1,4 @@
+import pandas
 import pytest
 from datasets import Dataset
 
@@ -5,6 +6,7 @@ from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, 
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, split_own
 from as2lib.data.sets import identity
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
+from tools import make_sample
 
 
 def questions(number, candidates=3, prefix="q"):
@@ -182,3 +184,7 @@ def test_real_sets_hold_what_was_published(part, counts):
     table = load_parts([part])
     assert (len(set(table["question_id"])), len(table), sum(table["label"])) == counts
     assert identity(*part.split(":"))["pairs"] == fingerprint(load_parts([part], "all"))
+
+
+def test_the_corpora_that_the_package_ships_are_those_that_the_tool_makes():
+    pandas.testing.assert_frame_equal(pandas.read_parquet(pairs.SAMPLE_FILE), make_sample.corpora())

@@ -35,16 +35,6 @@ def test_the_identity_of_files_is_their_content_wherever_they_lie(folder, tmp_pa
     assert identity(folder, "dev") != identity(tmp_path / "copy.tsv")
 
 
-def test_local_yaml_maps_a_hub_name_or_a_short_one_to_a_folder(folder, write_local):
-    for name in ("trecqa", "lucadiliello/trecqa"):
-        write_local(**{name: folder})
-        assert resolve("trecqa", "dev").files == (folder / "dev.tsv",)
-        assert not resolve("trecqa", "dev").hub.ordered
-    write_local(trecqa=folder / "gone")
-    with pytest.raises(FileNotFoundError):
-        resolve("trecqa", "dev")
-
-
 def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path):
     (tmp_path / "WikiQA-dev.tsv").write_text(TSV)
     (tmp_path / "data").mkdir()

@@ -15,9 +15,9 @@ GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 @pytest.mark.parametrize(("name", "header"), [("v.txt", ""), ("v.txt.gz", "5 2\n")])
 def test_text_vectors_are_read_for_the_words_asked_for_also_numberbatchs(tmp_path, name, header):
     with (gzip.open if name.endswith("gz") else open)(tmp_path / name, "wt") as stream:
-        stream.write(header + GLOVE + "/c/en/#### 0 1\n/c/en/7 1 1\n")
-    vectors = read_vectors(tmp_path / name, ["river", "bank", "unheard", "1843", "7"])
-    expected = {"river": [2, 3], "bank": [pytest.approx(0.1), 4], "1843": [0, 1], "7": [1, 1]}
+        stream.write(header + GLOVE + "/c/en/7 1 1\n")
+    vectors = read_vectors(tmp_path / name, ["river", "bank", "unheard", "7"])
+    expected = {"river": [2, 3], "bank": [pytest.approx(0.1), 4], "7": [1, 1]}
     assert {word: vector.tolist() for word, vector in vectors.items()} == expected
 
 
