@@ -59,7 +59,7 @@ def compare(
     for run, test in zip(others, tests, strict=True):
         rows[run] |= {"difference": scale * test.difference, "95 % low": scale * test.low, "high": scale * test.high}
         side = "better" if test.difference > 0 else "worse"
-        rows[run] |= {"p": p_values[run], "verdict": side if p_values[run] < 0.05 else "not told from chance"}
+        rows[run] |= {"p": p_values[run], "verdict": side if p_values[run] < 0.05 else "may be chance"}
     minus = f"{ranking.MEANS.get(first, first)} minus that of {Path(baseline).name}"
     line = f"difference: {minus}; p: permutation test, Holm's over {len(tests)}\n"
     print_rows([*rows.values()], f"{line}{len(ids)} questions, policy {questions}, ties against the system", as_json)

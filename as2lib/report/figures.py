@@ -116,8 +116,8 @@ def _counted(table: pandas.DataFrame) -> str:
     if not {"wins", "losses", "ties", "seeds"} <= {*table}:
         return ""
     questions, seeds = int(table[["wins", "losses", "ties"]].iloc[0].sum()), sorted({*table["seeds"].astype(int)})
-    spelled = f"{seeds[0]} to {seeds[-1]} seeds" if seeds[1:] else f"{seeds[0]} seed" + "s" * (seeds[0] > 1)
-    return f"{questions:,} questions, {spelled}"
+    span = " to ".join(map(str, dict.fromkeys([seeds[0], seeds[-1]])))
+    return f"{questions:,} questions, {span} seed" + "s" * (seeds[-1] > 1)
 
 
 def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str, share: int = 100) -> Figure | None:
@@ -131,7 +131,7 @@ def lines(table: pandas.DataFrame, x: str, y: str, hue: str, *labels: str, share
     for place, (name, points) in enumerate(table.groupby(hue, sort=False)):
         style = _style(place) | {"linestyle": DASHES[place % len(DASHES)], "label": name}
         band = {"errorbar": ("pi", share), "err_kws": {"alpha": 0.12, "linewidth": 0}}
-        seaborn.lineplot(points, x=x, y=y, ax=axes, legend=False, markersize=5, **style, **band)
+        seaborn.lineplot(points, x=x, y=y, ax=axes, legend=False, markersize=6, **style, **band)
     if (table[x] % 1 == 0).all():
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     return _finished(figure, axes, *labels)
@@ -251,16 +251,10 @@ def _logarithmic(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _apart(heights: Iterable[float], least: float = 0.052) -> list[float]:
+def _apart(heights: pandas.Series, least: float = 0.052) -> numpy.ndarray:
     """Rising heights in [0, 1], moved as little as keeps each `least` above the one before, and all within."""
-    places: list[float] = []
-    for height in heights:
-        places.append(max(height, places[-1] + least) if places else height)
-    above = 1.0
-    for number in reversed(range(len(places))):
-        places[number] = above = min(places[number], above)
-        above -= least
-    return places
+    steps = least * numpy.arange(len(heights))
+    return numpy.minimum(numpy.maximum.accumulate(heights.to_numpy() - steps) + steps, 1 - steps[::-1])
 
 
 def _finished(figure: Figure, axes: Axes, title: str, x_label: str, y_label: str = "") -> Figure:

@@ -133,6 +133,5 @@ def as_latex(shown: pandas.DataFrame, caption: str, name: str) -> str:
     """A table environment with its caption and label, for `booktabs`."""
     kinds = "".join("r" if _are_numbers(shown[column]) else "l" for column in shown)
     plain = shown.map(lambda text: text.replace(MINUS, "-").replace(MISSING, "--"))
-    latex = plain.to_latex(index=False, escape=True, column_format=kinds, caption="CAPTION", label=f"tab:{name}")
     escaped = "".join(f"\\{c}" if c in "%&#_$" else c for c in caption.replace(MINUS, "-"))
-    return latex.replace("CAPTION", escaped, 1)
+    return plain.to_latex(index=False, escape=True, column_format=kinds, caption=escaped, label=f"tab:{name}")

@@ -43,11 +43,6 @@ def test_a_group_has_one_colour_in_every_figure():
     assert colours[0][-2].get_color() == colours[1][0].get_color()
 
 
-def test_groups_of_one_figure_have_a_colour_each():
-    styles = figures._styles(["teacher", "ensemble", "labels", "no labels", "heads"])
-    assert len({style["color"] for style in styles.values()}) == len(styles)
-
-
 def test_panels_share_an_axis_and_say_their_questions():
     counts = {"wins": 3, "losses": 2, "ties": 5, "seeds": 3}
     panels = {"WikiQA": differences().assign(**counts), "SelQA": differences().assign(**counts) / 2}

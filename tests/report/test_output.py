@@ -23,6 +23,12 @@ def files(root):
     return root / "reports" / "tiny"
 
 
+def write_findings(root, *items, **names) -> None:
+    (root / "params" / "findings").mkdir()
+    content = {"names": names, "03_distillation": items}
+    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(content))
+
+
 def systems(**columns) -> pandas.DataFrame:
     names = pandas.Index(["student/electra", "lexical/word_overlap"], name="run")
     return pandas.DataFrame({"MAP": [75.04, 60.0], "seeds": [2, 1], **columns}, index=names)
@@ -71,10 +77,8 @@ def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
 
 def test_findings_are_shown_and_a_false_one_in_red(report, root):
     assert "No findings have been written" in report.findings().data
-    (root / "params" / "findings").mkdir()
     three = {"say": "Three <questions>.", "title": "It is {questions:.0f}", "holds": "questions == 3"}
-    items = [three, {"say": "Four.", "holds": "questions == 4"}]
-    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps({"03_distillation": items}))
+    write_findings(root, three, {"say": "Four.", "holds": "questions == 4"})
     report.record(questions=3)
     html = report.findings().data
     assert '<p class="lead"><b>Three &lt;questions&gt;.</b></p>' in html
@@ -87,9 +91,7 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     ("holds", "lead"), [("questions == 3", True), ("questions == 4", False), ("mhs.MAP > 1", False)]
 )
 def test_the_overview_has_the_lead_of_a_finding_that_holds(report, root, holds, lead):
-    (root / "params" / "findings").mkdir()
-    content = {"03_distillation": [{"say": "Three questions. All are easy.", "holds": holds}]}
-    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(content))
+    write_findings(root, {"say": "Three questions. All are easy.", "holds": holds})
     report.record(questions=3)
     html = report.questions().data
     assert "03_distillation.html" in html
@@ -97,10 +99,7 @@ def test_the_overview_has_the_lead_of_a_finding_that_holds(report, root, holds, 
 
 
 def test_findings_stop_no_notebook_that_was_changed(report, root):
-    (root / "params" / "findings").mkdir()
-    items = [{"say": "MHS has {mhs.low:.1f}.", "holds": "mhs.low > 0"}]
-    content = {"names": {"mhs": "mhs/3h1"}, "03_distillation": items}
-    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(content))
+    write_findings(root, {"say": "MHS has {mhs.low:.1f}.", "holds": "mhs.low > 0"}, mhs="mhs/3h1")
     report.record(pandas.DataFrame({"MAP": [75.0]}, index=["mhs/3h1"]))  # its interval is not recorded any more
     assert "params/findings/tiny.yaml: 03_distillation, finding 1: " in report.findings().data
 
@@ -122,8 +121,7 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_f
 def test_a_notebook_that_is_run_by_hand_writes_nowhere(root):
     report = begin(Study.load("tiny"), "03_distillation")
     shown = report.show(systems(), "3.1", "Systems.").data
-    drawn = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=["a"])
-    shown += report.show(figures.forest(drawn, "a", "a"), "3.1", "Differences.").data
+    shown += report.show(figures.forest(differences(), "a", "a"), "3.1", "Differences.").data
     assert "<a href" not in shown
     assert "75.0" in shown
     assert report.timed("speed", {}, lambda: [1.0])[0] == [1.0]
@@ -134,7 +132,6 @@ def test_texts_of_a_stranger_are_shown_and_not_read_as_html(report):
     bad = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     table = pandas.DataFrame({bad: [bad]}, index=pandas.Index([bad], name=bad))
     shown = report.show(table, "3.1", bad, empty=bad).data
-    drawn = pandas.DataFrame({"difference": [1.0], "low": [0.2], "high": [1.8]}, index=[bad])
-    shown += report.show(figures.forest(drawn, bad, bad), "3.1", bad).data
+    shown += report.show(figures.forest(differences().set_axis([bad]), bad, bad), "3.1", bad).data
     assert "<script" not in shown
     assert "<img" not in shown
