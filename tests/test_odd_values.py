@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic import ValidationError
 
 from as2lib import cli
 from as2lib.cli import line_of
@@ -70,5 +71,5 @@ def test_no_key_of_a_study_ends_in_a_traceback(folder):
         try:
             assert Study.load(study, {key: value}).plan
         except Exception as error:
-            tracebacks += [] if line_of(error) else [(key, value, repr(error))]
+            tracebacks += [] if line_of(error) or isinstance(error, ValidationError) else [(key, value, repr(error))]
     assert tracebacks == []
