@@ -1,10 +1,16 @@
 import numpy
 import pytest
 
-from as2lib.papers.govern.premise import condorcet, premise
+from tests.papers.conftest import run_notebook
 
 
-def test_a_vote_can_be_right_where_the_mean_is_wrong_and_the_other_way_round():
+@pytest.fixture
+def page(invented, sections):
+    return run_notebook("10_govern", sections)
+
+
+def test_the_premise_of_governs_proof_is_that_worked_by_hand(page):
+    premise = page["premise"]
     # pair 0, label 1: two of three above 1/2, but the mean .4 below.  pair 1, label 0: one far above, two just below.
     # pair 2, label 0: the mean .4 is right, two of three are wrong
     label = [1, 0, 0]
@@ -16,9 +22,7 @@ def test_a_vote_can_be_right_where_the_mean_is_wrong_and_the_other_way_round():
     assert shares["mean alone"] == (0 + 0.5) / 2
     assert shares.teacher == pytest.approx((2 / 3 + (2 / 3 + 1 / 3) / 2) / 2)
     assert shares.drawn == 0
-
-
-def test_votes_are_seen_from_the_student_and_a_drawn_one_is_decided_by_the_mean():
+    # votes are seen from the student, and a drawn one is decided by the mean
     shares = premise([1, 0], [[0.9, 0.6], [0.4, 0.3]])
     assert shares.drawn == 1
     assert shares.vote == shares["mean"] == 1
@@ -27,7 +31,8 @@ def test_votes_are_seen_from_the_student_and_a_drawn_one_is_decided_by_the_mean(
     assert premise(label, teachers, [0.8, 0.2]).vote == 0
 
 
-def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing():
+def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing(page):
+    premise, condorcet = page["premise"], page["condorcet"]
     assert condorcet(1, 0.7) == pytest.approx(0.7)
     assert condorcet(3, 0.7) == pytest.approx(0.343 + 3 * 0.49 * 0.3)
     assert condorcet(2, 0.7) == pytest.approx(0.49 + 0.21)  # a draw counts one half

@@ -229,7 +229,7 @@ def kinds(study: Study) -> list[Row]:
             continue  # the same in every seed
         run, label = f"mhs/{many}-{name}", f"MHS, {many} {labels[name]} teachers"
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
-        student = with_heads(study, heads, teachers=of_seeds(study, name), **PER_HEAD)
+        student = with_heads(study, heads, teachers=of_seeds(study, f"teacher/{name}"), **PER_HEAD)
         rows.append(Row(run, label, "heads", **student, seeds=seeds))
     if (
         study.rows.get("mhs/two-families") is not None
@@ -247,27 +247,22 @@ def kinds(study: Study) -> list[Row]:
     return planned(study, rows)
 
 
-def of_seeds(study: Study, name: str) -> Callable[[int], tuple[tuple[str, int], ...]]:
-    """Seed → as many teachers of one kind as heads: its own first, then others in turn, of the study's first seeds.
+def of_seeds(study: Study, teacher: str | Row) -> Callable[[int], tuple[tuple[str | Row, int], ...]]:
+    """Seed → as many runs of one system as heads: that of the seed first, then others in turn.
 
-    Seeds that a study adds leave those before them what they were.
+    Those are of the seeds that follow it among the study's, or of its first ones: seeds that a study adds leave those
+    before them what they were.
     """
-    few, in_turn = study.seeds[: len(study.teachers)], study.mhs.teachers_of_one_kind == "next"
+    seeds, heads = study.seeds, len(study.teachers)
 
-    def teachers(seed: int) -> tuple[tuple[str, int], ...]:
-        if in_turn:
-            return tuple((f"teacher/{name}", each) for each in next_seeds(study, seed))
-        seeds = few if seed in few else [*few[:-1], seed]
-        own = seeds.index(seed)
-        return tuple((f"teacher/{name}", each) for each in [*seeds[own:], *seeds[:own]])
+    def teachers(seed: int) -> tuple[tuple[str | Row, int], ...]:
+        chosen = seeds
+        if study.mhs.teachers_of_one_kind != "next":
+            chosen = seeds[:heads] if seed in seeds[:heads] else [*seeds[: heads - 1], seed]
+        own = chosen.index(seed)
+        return tuple((teacher, each) for each in [*chosen[own:], *chosen[:own]][:heads])
 
     return teachers
-
-
-def next_seeds(study: Study, seed: int) -> list[int]:
-    """As many seeds as heads: this one and those that follow it among the study's, the first behind the last."""
-    place = study.seeds.index(seed)
-    return [*study.seeds[place:], *study.seeds[:place]][: len(study.teachers)]
 
 
 def table4(study: Study) -> list[Row]:
@@ -340,7 +335,7 @@ def hydra_teachers(study: Study) -> Any:
     """
     base, heads = labels_only_student(study, study.own_teacher), len(study.teachers)
     if study.mhs.teachers_of_one_kind == "next":
-        return lambda seed: tuple((base, each) for each in next_seeds(study, seed))
+        return of_seeds(study, base)
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")
     further = range(max(study.seeds) + 1, max(study.seeds) + heads)
     every = [*((base, seed) for seed in study.seeds), *((more, seed) for seed in further)]

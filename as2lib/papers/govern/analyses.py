@@ -1,4 +1,4 @@
-"""What is special to GOVERN: differences of what systems answer when they may stay silent, and its teachers' scores."""
+"""What is special to GOVERN: differences of what systems answer when they may stay silent."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -58,16 +58,6 @@ def drawn(questions: int) -> numpy.ndarray:
     """How often each question is in the test set, once, and then in each sample of it: (samples + 1, questions)."""
     samples = numpy.random.default_rng(0).multinomial(questions, numpy.full(questions, 1 / questions), SAMPLES)
     return numpy.asfortranarray(numpy.vstack([numpy.ones((1, questions)), samples]))  # as `resampled` reads it
-
-
-def teachers_of(study: Study, groups: Sequence[str]) -> dict[str, pandas.DataFrame]:
-    """Short name (T1, T2, … of growing size; F1, F2, … that differ by fold) → its scores; a fit of two names once."""
-    short, tables = {"teacher": "T", "fold": "F"}, {}
-    for system in study.systems.values():
-        if system.run.startswith("govern/") and system.group in groups:
-            run, name = study.runs(system.run)[0], short[system.group] + system.run.rsplit("-", 1)[1]
-            tables.setdefault(run.identity, (name, run))
-    return {name: run.scores() for name, run in tables.values()}
 
 
 def columns(run: StoredRun) -> tuple[pandas.Series, ...]:
