@@ -14,7 +14,7 @@ from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import first_token, mean
-from as2lib.models.cross_encoder import BackboneConfig, build
+from as2lib.models.cross_encoder import BackboneConfig
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
@@ -98,7 +98,7 @@ class MHSForSequenceClassification(PreTrainedModel):
     @classmethod
     def from_backbone(
         cls,
-        model_or_name: PreTrainedModel | str | Path,
+        backbone: PreTrainedModel,
         body: int,
         heads: int,
         combine: str = "probability",
@@ -107,13 +107,11 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """A student whose heads each start as a copy of the last layers and of the classifier of a cross-encoder.
 
-        model_or_name: a sequence classifier, whose heads read the mean of its tokens where it does, or what
-            `cross_encoder.build` takes.
+        backbone: a sequence classifier; heads read the mean of its tokens where it does.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
         Raises ValueError for an unsupported family, and for a body that leaves no layer to the heads.
         """
-        backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
         reads = "first"
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model

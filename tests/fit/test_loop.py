@@ -55,7 +55,10 @@ def test_the_dev_map_of_the_fit_is_that_of_ranking_later_also_where_probabilitie
     assert result.facts["dev_MAP"] == of_odds > of_probabilities
 
 
-def test_a_fit_ends_after_as_many_evaluations_without_a_better_one_as_patience_says():
+def test_a_fit_ends_where_a_callback_says_or_after_as_many_evaluations_without_a_better_one_as_patience_says():
+    steps = []
+    assert fit(callbacks=[lambda entry, model: steps.append(entry["step"]) or entry["step"] == 4]).facts["steps"] == 4
+    assert steps == [2, 4]
     result = fit(learning_rate=1e-9, patience=2, steps=20)  # nothing moves
     assert result.facts["steps"] == 6
     assert result.facts["best_step"] == 2
@@ -219,14 +222,3 @@ def test_the_log_has_the_parts_of_the_loss_one_a_head_and_heads_with_equal_teach
     for perturb in (0.0, 0.02):
         heads = fit(tiny.student(2, perturb), "per_head", tiny.logits(PAIRS) * 2, dev=None).model.heads
         assert torch.equal(tiny.weights(heads[0]), tiny.weights(heads[1])) == (perturb == 0)
-
-
-def test_a_callback_sees_each_entry_and_may_end_the_fit():
-    steps = []
-
-    def after_four(entry, model):
-        steps.append(entry["step"])
-        return entry["step"] == 4
-
-    assert fit(callbacks=[after_four]).facts["steps"] == 4
-    assert steps == [2, 4]
