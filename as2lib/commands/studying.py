@@ -1,7 +1,6 @@
 """`as2 study` and its parts: plan, fit, page, check, publish.  Snakemake runs what of a study is missing."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -263,8 +262,9 @@ def make_page(study: "Study", name: str) -> None:
         shutil.rmtree(beside, ignore_errors=True)
         execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
         fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
-        if lost := [place for place, file in fresh.items() if lacks(file, study.folder / place)]:
-            print(f"{name}: sets that it describes are not at hand ({lost[0].name}); what is published of it stays")
+        lost = [str(place) for place, file in fresh.items() if loses_numbers(file, study.folder / place)]
+        if lost and (part := not_at_hand(study)):
+            print(f"{name}: {part} is not at hand, and {lost[0]} has numbers of it; what is published stays")
             return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
         up = "../" if page.parent == study.folder else ""
@@ -278,14 +278,27 @@ def make_page(study: "Study", name: str) -> None:
     pages.record(study, name, stamp)
 
 
-def lacks(table: Path, published: Path) -> bool:
-    """Whether more is not at hand in a notebook's table than in the one that it would replace."""
-    if table.suffix != ".csv" or not published.exists():
+def loses_numbers(fresh: Path, published: Path) -> bool:
+    """Whether a table has blanks where the one that it would replace, of the same rows and columns, has numbers."""
+    if fresh.suffix != ".csv" or not published.exists():
         return False
-    now, before = (
-        len(re.findall("not at hand|not here", file.read_text(encoding="utf-8"))) for file in (table, published)
-    )
-    return now > before
+    from pandas import read_csv
+
+    now, before = (read_csv(file, dtype=str, keep_default_na=False) for file in (fresh, published))
+    return now.shape == before.shape and bool(((now.to_numpy() == "") & (before.to_numpy() != "")).any())
+
+
+def not_at_hand(study: Study) -> str | None:
+    """The first of the sets that a study learns from, ranks or describes whose texts are not here; None: all are."""
+    from as2lib.data import load_parts
+
+    parts = {part for run in study.plan.values() for parts in run.data.values() for part in parts}
+    for part in sorted(parts | {f"{name}:train" for name in study.data.describe}):
+        try:
+            load_parts((part,), None)
+        except OSError:
+            return part
+    return None
 
 
 def check(study: StudyName) -> None:

@@ -18,7 +18,7 @@ from transformers import set_seed
 from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
 from as2lib.data.pairs import leave_out, load_parts
-from as2lib.data.pretrained import folder_of, open_tokenizer
+from as2lib.data.pretrained import open_tokenizer
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.data.vectors import embeddings
 from as2lib.data.words import WordEncoder, words_of
@@ -59,8 +59,6 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     spec, precision, training = run.spec, run.computing["precision"], dict(run.spec["training"])
     in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
     parents = store.parents(run)
-    for name in run.encoders:
-        folder_of(name)  # what is nowhere is refused before teachers are asked
     pairs, dev = training_pairs(run), None
     if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
@@ -93,12 +91,10 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
         )
         result.checkpoint = None  # it goes when the run's folder has its name
         result.save(folder / "model")
-        parts = {split: run.data[split] for split in ("dev", "test") if split in run.data}
-        tables = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
-        last = tables
+        tables = last = score_tables(run, result.model, encoder, precision, shuffle)
         if result.last is not None:
             result.model.load_state_dict(result.last)
-            last = {split: score_table(result.model, encoder, parts[split], precision, shuffle) for split in parts}
+            last = score_tables(run, result.model, encoder, precision, shuffle)
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     facts = {**result.facts, "machine": gpu or machine()}
     if platt:
@@ -135,8 +131,8 @@ def shuffled(store: Store, run: Run, folder: Path, progress: bool = False) -> Ma
     model, encoder = models.load(parent.model_folder).to(computing_on()), load_encoder(parent.model_folder)
     computing = parent.run.computing
     with on_threads(computing["threads"]):
-        table = score_table(model, encoder, run.data["test"], computing["precision"], run.seed)
-    return {"test": table}, {"parameters": parent.facts["parameters"]}
+        tables = score_tables(run, model, encoder, computing["precision"], run.seed)
+    return tables, {"parameters": parent.facts["parameters"]}
 
 
 MAKERS: dict[str, Callable[..., Made]] = {
@@ -284,21 +280,22 @@ def of_table(source: str, pairs: Dataset) -> numpy.ndarray:
     return scores
 
 
-def score_table(
-    model: torch.nn.Module, encoder: Any, parts: Sequence[str], precision: str, shuffle: int | None = None
-) -> pandas.DataFrame:
-    """Every pair of a split, and its `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
+def score_tables(
+    run: Run, model: torch.nn.Module, encoder: Any, precision: str, shuffle: int | None = None
+) -> dict[str, pandas.DataFrame]:
+    """Every pair of a run's dev and test, and its `score`, beside it that of each head (`head_0`) or exit (`exit_4`).
 
     shuffle: a seed: the model reads each question's candidates in a random order; rows stay in the original one.
     """
-    pairs = load_parts(parts, "all")
-    if shuffle is not None:
-        order = shuffled_rows(pairs["question_id"][:], shuffle)
-        scores = score(model, pairs.select(order), encoder, precision)
-        return table_of(pairs, scores.score[numpy.argsort(order)])
-    scores = score(model, pairs, encoder, precision)
-    exits = getattr(getattr(model, "config", None), "exits", ())
-    return table_of(pairs, scores.score, **parts_of(scores.head_logits, scores.exit_logits, exits))
+    tables, exits = {}, getattr(getattr(model, "config", None), "exits", ())
+    for split in ("dev", "test"):
+        if split in run.data:
+            pairs = load_parts(run.data[split], "all")
+            order = numpy.arange(len(pairs)) if shuffle is None else shuffled_rows(pairs["question_id"][:], shuffle)
+            scores = score(model, pairs if shuffle is None else pairs.select(order), encoder, precision)
+            parts = {} if shuffle is not None else parts_of(scores.head_logits, scores.exit_logits, exits)
+            tables[split] = table_of(pairs, scores.score[numpy.argsort(order)], **parts)
+    return tables
 
 
 def table_of(pairs: Mapping[str, Any], score: Any, **columns: Any) -> pandas.DataFrame:

@@ -16,6 +16,7 @@ import pytest
 
 from as2lib import Study
 from as2lib.cli import main
+from as2lib.commands import studying
 from as2lib.study import pages
 from as2lib.study.run import Notebook
 from tests.study.conftest import graph_notebooks, graph_systems, stub_systems, write_study
@@ -111,11 +112,17 @@ def lines(path: Path) -> list[str]:
 
 
 @pytest.fixture
-def reasons(study_root, monkeypatch, capsys):
-    """What `as2 study --dry-run` says of each page, in this process."""
+def root_here(study_root, monkeypatch):
+    """The root, in this process."""
     monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
     monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
     monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
+    return study_root[0]
+
+
+@pytest.fixture
+def reasons(root_here, capsys):
+    """What `as2 study --dry-run` says of each page, in this process."""
 
     def said() -> list[str]:
         capsys.readouterr()
@@ -176,34 +183,31 @@ def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_a
     assert lines(root / "fits.txt") == FITS
 
 
-def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it(study_root, monkeypatch, capsys):
-    monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
-    monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
-    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
-    path = study_root[0] / "notebooks" / "01_data.ipynb"
+def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it(root_here, capsys):
+    path = root_here / "notebooks" / "01_data.ipynb"
     path.write_text(path.read_text().replace("overrides = {}", "overrides = {'seeds': [0]}"))
     assert main(["page", "tiny", "01"]) == 2
     assert "expected overrides = {}" in capsys.readouterr().err
 
 
-def test_a_table_with_sets_that_are_not_at_hand_replaces_none_that_has_them(study_root, monkeypatch, capsys):
-    monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
-    monkeypatch.setattr("as2lib.study.catalogue.systems", graph_systems)
-    monkeypatch.setattr("as2lib.study.catalogue.notebooks", graph_notebooks)
-
+def test_a_page_of_sets_that_are_not_at_hand_writes_no_blanks_over_published_numbers(root_here, monkeypatch, capsys):
     def execute(source, executed, parameters):
-        write(Path(parameters["save"]), "WikiQA,not at hand\n")
+        write(Path(parameters["save"]), "set,pairs\nWikiQA,\n")
 
     def write(folder, content):
         folder.joinpath("tables").mkdir(parents=True)
         (folder / "tables" / "01_table_1.csv").write_text(content)
 
+    assert studying.not_at_hand(Study.load("tiny")) is None
     monkeypatch.setattr("as2lib.report.pages.execute", execute)
-    write(study_root[0] / "reports" / "tiny", "WikiQA,2351\n")
+    monkeypatch.setattr(studying, "not_at_hand", lambda study: "wikiqa:train")
+    write(root_here / "reports" / "tiny", "set,pairs\nWikiQA,2351\n")
     assert main(["page", "tiny", "01"]) == 0
-    assert "01_data: sets that it describes are not at hand (01_table_1.csv)" in capsys.readouterr().out
-    assert (study_root[0] / "reports" / "tiny" / "tables" / "01_table_1.csv").read_text() == "WikiQA,2351\n"
-    assert not (study_root[0] / "reports" / "tiny" / "01_data.html").exists()
+    assert (
+        "01_data: wikiqa:train is not at hand, and tables/01_table_1.csv has numbers of it" in capsys.readouterr().out
+    )
+    assert (root_here / "reports" / "tiny" / "tables" / "01_table_1.csv").read_text() == "set,pairs\nWikiQA,2351\n"
+    assert not (root_here / "reports" / "tiny" / "01_data.html").exists()
 
 
 def test_pages_are_made_with_the_library_but_for_what_makes_runs():
