@@ -288,7 +288,7 @@ def loses_numbers(fresh: Path, published: Path) -> bool:
     return now.shape == before.shape and bool(((now.to_numpy() == "") & (before.to_numpy() != "")).any())
 
 
-def not_at_hand(study: Study) -> str | None:
+def not_at_hand(study: "Study") -> str | None:
     """The first of the sets that a study learns from, ranks or describes whose texts are not here; None: all are."""
     from as2lib.data import load_parts
 
