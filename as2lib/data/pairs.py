@@ -27,7 +27,7 @@ from datasets import Dataset, DatasetInfo, Features, Value
 from as2lib.data import sets
 from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
-from as2lib.data.tables import checked, content_of, in_memory, questions_of, table_of
+from as2lib.data.tables import checked, content_of, frame_of, in_memory, questions_of
 from as2lib.metrics import ranking
 from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
@@ -113,8 +113,9 @@ def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Da
     if len(tables) == 1:
         return tables[parts[0]]
     shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables.values())]
-    tables = {part: _arrow(pairs).select(shared) for part, pairs in tables.items()}
-    return _dataset(checked(tables, questions is not None))
+    labelled = questions is not None
+    frames = {part: frame_of(part, _arrow(pairs).select(shared), labelled) for part, pairs in tables.items()}
+    return _dataset(checked(frames, labelled))
 
 
 def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
@@ -301,10 +302,10 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
     else:
         where = {"split": location.hub_split, "revision": location.revision}
         contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}
-    tables = {name: table_of(name, content, labelled) for name, content in contents.items()}
+    frames = {name: frame_of(name, content, labelled) for name, content in contents.items()}
     if location.hub.ordered:
-        return _dataset(checked(tables, labelled))
-    table = checked(tables, labelled, location.split)  # SelQA has no ids: a run of equal questions is one
+        return _dataset(checked(frames, labelled))
+    table = checked(frames, labelled, location.split)  # SelQA has no ids: a run of equal questions is one
     return _dataset(table.take(label_blind_order(table)))
 
 

@@ -1,9 +1,9 @@
 """Reads rows of any source into one checked Arrow table under our column names; knows no set by name, and no policy."""
 
 import csv
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,90 +18,61 @@ from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
 from as2lib.data.sets import NoSplit, note
 from as2lib.metrics.questions import Questions, require_together
 
-Tables: TypeAlias = dict[str, pa.Table]  # what errors call it → unchecked pairs under our names, every column text
+Frames: TypeAlias = dict[str, pd.DataFrame]  # what errors call it → unchecked pairs under our names, every column text
+LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
 # ---------------------------------------------------------------- rules
 
 
-def checked(tables: Tables, labelled: bool, run_ids: str | None = None) -> pa.Table:
-    """The tables of one set as one with our types, if it keeps every rule; the rows of a question side by side.
+def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Table:
+    """The rows of one set as one table with our types, if they keep every rule; those of a question side by side.
 
     run_ids: where ids are missing, each run of equal questions gets `<run_ids>-1`, …; None: equal questions get one id,
     a hash of their text that no file's own ids are.
     Raises ValueError in one line that says where, what was expected and what came.
     """
-    pairs, name = pa.concat_tables(tables.values(), promote_options="default"), next(iter(tables))
-
-    def where(row: int) -> str:
-        for file, table in tables.items():
-            if row < len(table):
-                return f"{file}, row {row + 1}"
-            row -= len(table)
-        raise IndexError(row)
-
-    if not len(pairs):
+    pairs, name = pd.concat(frames), next(iter(frames))  # whose index is file and row, from 0
+    if pairs.empty:
         raise ValueError(f"{name}: expected at least one row, got none")
-    columns = {key: pairs[key] for key in NAMES if key in pairs.column_names and (labelled or key != "label")}
-    for key in ("question_id", "question", "candidate_id"):
-        if key in columns and (row := pc.index(_blank(columns[key]), True).as_py()) >= 0:
-            value = columns[key][row].as_py()
-            got = f"{value!r:.60}" if value else "nothing"
-            raise ValueError(f"{where(row)}: {key}: expected text, got {got}; fill it in or leave the row out")
-    if empty := pc.sum(_blank(columns["answer"])).as_py():
+
+    def require(valid: pd.Series, column: str, expected: str, way_out: str) -> None:
+        if not valid.all():
+            file, row = valid.idxmin()
+            value = pairs[column].iloc[valid.argmin()]
+            got = f"{value!r:.60}" if isinstance(value, str) and value else "nothing"
+            raise ValueError(f"{file}, row {row + 1}: {column}: expected {expected}, got {got}; {way_out}")
+
+    is_text = {key: pairs[key].fillna("").str.strip() != "" for key in NAMES if key in pairs}
+    for key in (key for key in is_text if key not in ("answer", "label")):
+        require(is_text[key], key, "text", "fill it in or leave the row out")
+    if empty := int((~is_text["answer"]).sum()):
         note(f"{name}: {empty:,} answers are empty: they are kept, and scored as empty texts")
-        columns["answer"] = pc.fill_null(columns["answer"], "")
-    if "question_id" in columns:
-        _require_one_text(columns["question_id"], columns["question"], where)
+        pairs["answer"] = pairs["answer"].fillna("")
+    if "question_id" in pairs:
+        first = pairs.groupby("question_id")["question"].transform("first")
+        require(pairs["question"] == first, "question", "one question a question_id", "give each its own id")
+    elif run_ids:
+        number = (pairs["question"] != pairs["question"].shift()).cumsum()
+        pairs["question_id"] = f"{run_ids}-" + number.astype(str)
     else:
-        columns["question_id"] = _new_ids(columns["question"], run_ids)
+        digests = {text: sha256(text.encode()).hexdigest()[:12] for text in pairs["question"].unique()}
+        pairs["question_id"] = "q-" + pairs["question"].map(digests)
     if labelled:
-        columns["label"] = _labels(columns["label"], where)
-        labels = pa.table({key: columns[key] for key in ("question_id", "answer", "label")})
-        labels = labels.group_by(["question_id", "answer"]).aggregate([("label", "count_distinct")])
-        if both := pc.sum(pc.equal(labels["label_count_distinct"], 2)).as_py():
+        labels = pairs["label"].str.strip().str.lower().map(LABELS)
+        require(
+            labels.notna(), "label", "0 or 1 (or true, false)", "of grades, write 1 for those that count as correct"
+        )
+        pairs["label"] = labels
+        if both := int((pairs.groupby(["question_id", "answer"])["label"].nunique() == 2).sum()):
             note(f"{name}: {both:,} pairs have both labels")
-    return _together(pa.table({key: columns[key] for key in NAMES if key in columns}), name)
-
-
-def _require_one_text(ids: pa.ChunkedArray, texts: pa.ChunkedArray, where: Callable[[int], str]) -> None:
-    rows, first = np.flatnonzero(run_starts(ids) | run_starts(texts)), {}  # question_id → its text
-    for row, name, text in zip(rows.tolist(), ids.take(rows).to_pylist(), texts.take(rows).to_pylist(), strict=True):
-        if text != first.setdefault(name, text):
-            got = f"got {text!r:.60} after {first[name]!r:.60} for {name!r:.60}"
-            raise ValueError(f"{where(row)}: expected one question a question_id, {got}; give each its own id")
-
-
-def _new_ids(texts: pa.ChunkedArray, run_ids: str | None) -> pa.Array:
-    runs = Questions.beginning(run_starts(texts))
-    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in texts.take(runs.starts).to_pylist())
-    ids = [f"{run_ids}-{n}" if run_ids else f"q-{digest[:12]}" for n, digest in enumerate(hashes, 1)]
-    return pa.array(np.repeat(np.array(ids, object), runs.sizes), pa.string())
-
-
-def _blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.fill_null(pc.or_(pc.utf8_is_space(column), pc.equal(pc.binary_length(column), 0)), True)
-
-
-def _labels(column: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
-    texts = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
-    zeros = pc.is_in(texts, value_set=pa.array(["0", "0.0", "false"]))
-    ones = pc.is_in(texts, value_set=pa.array(["1", "1.0", "true"]))
-    if (row := pc.index(pc.or_(zeros, ones), False).as_py()) >= 0:
-        value = column[row].as_py()
-        got = f"expected 0 or 1 (or true, false), got {f'{value!r:.60}' if value else 'nothing'}"
-        raise ValueError(f"{where(row)}: label: {got}; of grades, write 1 for those that count as correct")
-    return ones.cast(pa.int8())
-
-
-def _together(table: pa.Table, name: str) -> pa.Table:
-    """The rows of a question side by side, in the order in which questions first come."""
-    ids = table["question_id"]
-    if run_starts(ids).sum() == pc.count_distinct(ids).as_py():
-        return table
-    note(f"{name}: the rows of each question are brought together, in their order")
-    question = Questions.anywhere(ids.to_pylist()).code
-    return table.take(pa.array(np.argsort(question, kind="stable")))
+    question = pd.factorize(pairs["question_id"])[0]
+    if (np.diff(question) < 0).any():
+        note(f"{name}: the rows of each question are brought together, in their order")
+        pairs = pairs.iloc[np.argsort(question, kind="stable")]
+    kept = [key for key in NAMES if key in pairs and (labelled or key != "label")]
+    schema = pa.schema({key: pa.int8() if key == "label" else pa.string() for key in kept})
+    return pa.Table.from_pandas(pairs[kept], schema, preserve_index=False).replace_schema_metadata()
 
 
 def questions_of(table: pa.Table) -> Questions:
@@ -119,7 +90,7 @@ def run_starts(column: pa.ChunkedArray) -> np.ndarray:
 # ---------------------------------------------------------------- where rows come from
 
 
-def in_memory(source: Any, split: str | None, labelled: bool) -> Tables:
+def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
     """The pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
     name = "pairs"
     if isinstance(source, Mapping):
@@ -138,39 +109,39 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Tables:
         source = source.reset_index()
     if not isinstance(source, pa.Table | pd.DataFrame):
         raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
-    return {name: table_of(name, source, labelled)}
+    return {name: frame_of(name, source, labelled)}
 
 
-def table_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pa.Table:
+def frame_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pd.DataFrame:
     """The columns that we need of a table, as texts; labels that are classes are read by the names of these."""
+    features: Any = {}
     if isinstance(content, pa.Table):
-        names = content.column_names
-        nested = [field.name for field in content.schema if pa.types.is_nested(field.type)]
-    else:
-        names = list(content)
-        nested = [column for column, values in content.items() if values.map(pd.api.types.is_list_like).any()]
-    columns = columns_of(names, name, labelled, nested)
-    if isinstance(content, pa.Table) and b"huggingface" in (content.schema.metadata or {}):
-        label = Features.from_arrow_schema(content.schema).get(columns.get("label"))
-        if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
-            expected = "expected two classes, of which the last means correct, such as incorrect and correct"
-            got = f"got {listed(label.names)}; write 1 for correct, 0 for the other"
-            raise ValueError(f"{name}: label: {expected}, {got}")
-    return pa.table({key: _texts(content[column], key, name) for key, column in columns.items()})
+        if b"huggingface" in (content.schema.metadata or {}):
+            features = Features.from_arrow_schema(content.schema)
+        content = content.to_pandas(integer_object_nulls=True)
+    objects = {column: values for column, values in content.items() if values.dtype == object}
+    nested = [column for column, values in objects.items() if values.map(pd.api.types.is_list_like).any()]
+    columns = columns_of([*content], name, labelled, nested)
+    label = features.get(columns.get("label"))
+    if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
+        expected = "expected two classes, of which the last means correct, such as incorrect and correct"
+        got = f"got {listed(label.names)}; write 1 for correct, 0 for the other"
+        raise ValueError(f"{name}: label: {expected}, {got}")
+    return pd.DataFrame({key: _texts(content[column], key, name) for key, column in columns.items()})
 
 
-def _texts(values: pa.ChunkedArray | pd.Series, key: str, name: str) -> pa.Array | pa.ChunkedArray:
-    """A column as texts: numbers as Arrow writes them, None and NaN as null."""
+def _texts(values: pd.Series, key: str, name: str) -> pd.Series:
+    """A column as texts: numbers as Arrow writes them, None and NaN as missing."""
     try:
-        return (values if isinstance(values, pa.ChunkedArray) else pa.array(values, from_pandas=True)).cast(pa.string())
+        return pa.array(values, from_pandas=True).cast(pa.string()).to_pandas()
     except (pa.ArrowException, UnicodeError):  # values of several types, or what is no text
         texts = []
-    for row, value in enumerate(values.to_pylist() if isinstance(values, pa.ChunkedArray) else values, 1):
+    for row, value in enumerate(values, 1):
         if not isinstance(value, str | bytes) and pd.api.types.is_scalar(value):
             is_whole = isinstance(value, float) and value.is_integer()
             value = None if pd.isna(value) else str(int(value) if is_whole else value)
         texts.append(value if value is None else text_of(value, f"{name}, row {row}: {key}"))
-    return pa.array(texts, pa.string())
+    return pd.Series(texts, dtype=str)
 
 
 def content_of(path: Path) -> pa.Table | pd.DataFrame:
