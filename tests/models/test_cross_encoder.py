@@ -1,4 +1,5 @@
 import json
+from itertools import product
 
 import pytest
 import torch
@@ -41,16 +42,15 @@ NAMES = [  # what labels are called, and which of them means that a candidate an
 ]
 
 
-@pytest.mark.parametrize("field", ["id2label", "label2id"])
 @pytest.mark.parametrize(("names", "correct"), NAMES)
-def test_a_model_whose_label_0_means_yes_is_refused_wherever_it_is_opened(names, correct, field, tmp_path, capsys):
+def test_a_model_whose_label_0_means_yes_is_refused_wherever_it_is_opened(names, correct, tmp_path, capsys):
     note.cache_clear()
     plain = bert()
     saved(plain, tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    config[field] = names if field == "id2label" else {name: int(number) for number, name in names.items()}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    for open_model in (models.load, cross_encoder.build):
+    plain_config = json.loads((tmp_path / "config.json").read_text())
+    fields = {"id2label": names}, {"label2id": {name: int(number) for number, name in names.items()}}
+    for field, open_model in product(fields, (models.load, cross_encoder.build)):
+        (tmp_path / "config.json").write_text(json.dumps(plain_config | field))
         if correct == 0:
             with pytest.raises(ValueError, match=r"^[^\n]*expected label 1 to be the correct one[^\n]*$"):
                 open_model(tmp_path)

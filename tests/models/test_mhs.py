@@ -4,7 +4,7 @@ from transformers import AutoModelForSequenceClassification
 
 from as2lib.models import cross_encoder, mean
 from as2lib.models.cross_encoder import BACKBONES
-from as2lib.models.mhs import MHSConfig, MHSForSequenceClassification
+from as2lib.models.mhs import MHSForSequenceClassification
 from tests.encoders import batch, classifier
 
 MEANS = [f"mean of {family}" for family in BACKBONES]
@@ -74,9 +74,8 @@ def test_another_family_is_refused_in_one_line(family):
 
 @pytest.mark.parametrize("changes", [{"body": 4}, {"body": 0}, {"combine": "probabilty"}])
 def test_a_shape_that_would_be_taken_for_another_is_refused(changes):
-    config = MHSConfig(backbone().config, **{"body": 2, "heads": 2} | changes)
     with pytest.raises(ValueError, match=next(iter(changes))):
-        MHSForSequenceClassification(config)
+        MHSForSequenceClassification.from_backbone(backbone(), **{"body": 2, "heads": 2} | changes)
 
 
 @pytest.mark.parametrize("family", [*BACKBONES, *MEANS])
