@@ -83,10 +83,8 @@ def train(
                 settings["steps"] = STEPS_FROM_NOTHING
         teachers = [str(model_of(name, study)) for name in teachers]
         scores = [TeacherScores.read(path) for path in tables]
-        length = f"{settings['steps']} steps" if "steps" in settings else f"{settings.get('epochs', 3)} epochs"
-        where = f"{settings['precision']} on {computing_on()}"
-        rate = settings["learning_rate"]
-        print(f"training: loss {loss}, {length}, {where}, learning rate {rate:g}, seed {seed}", flush=True)
+        line = ", ".join(f"{name} {value}" for name, value in settings.items())
+        print(f"training on {computing_on()}: loss {loss}, {line}", flush=True)
         fit_folder = work_folder() / "trained" / f"{asked}.partial"
         fit_folder.mkdir(parents=True, exist_ok=True)
         result = fit.train(

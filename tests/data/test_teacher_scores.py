@@ -34,9 +34,10 @@ def test_each_pair_has_its_own_score_in_whatever_order_and_format(tmp_path, tabl
         (BY_ID.assign(log_odds=["1", "high", "1", "1"]), "row 2: log_odds"),
         (BY_ID.assign(probability=[0, 1, 1, 2]), "row 4: probability"),
         (pandas.concat([BY_ID.assign(log_odds=1), BY_ID[:2].assign(log_odds=2)]), "others for 2"),
+        (BY_ID[1:].assign(log_odds=1), "a row for each pair"),
     ],
 )
 def test_another_table_is_refused_in_one_line(tmp_path, table, named):
     table.to_csv(tmp_path / "scores.csv", index=False)
     with pytest.raises(ValueError, match=rf"^[^\n]*scores.csv[^\n]*{named}[^\n]*$"):
-        TeacherScores.read(tmp_path / "scores.csv")
+        TeacherScores.read(tmp_path / "scores.csv").of(load_pairs(PAIRS))
