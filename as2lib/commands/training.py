@@ -64,8 +64,8 @@ def train(
         raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     loss = loss or objectives.usual(len(teachers) + len(tables))
     objectives.check(loss, len(teachers) + len(tables))
-    asked = sha256(repr(options).encode()).hexdigest()[:24]
-    with lock(f"train-{asked}", str(out)):
+    asked, place = (sha256(repr(value).encode()).hexdigest()[:24] for value in (options, str(out)))
+    with lock(f"train-{place}", str(out)):
         require_new(out)  # another command may have made it meanwhile
         splits = splits_of(pairs, seed, allow_shared_questions)
         encoder, start = encoder_of(model, splits["train"], max_length)
