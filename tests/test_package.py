@@ -1,7 +1,5 @@
 """An installed package works with what it declares, and with nothing else; its wheel has every study."""
 
-import ast
-import json
 import os
 import re
 import shlex
@@ -78,38 +76,8 @@ def test_the_readmes_lines_on_own_data_run_in_an_empty_folder_without_extras(sit
     assert (tmp_path / "params" / "my.yaml").exists()
 
 
-def imports(source: str) -> set[str]:
-    """The packages that Python source imports, wherever it does."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add(node.module)
-    return {name.partition(".")[0] for name in names}
-
-
-def code_of(notebook: Path) -> str:
-    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
-    lines = [line for cell in cells for line in "".join(cell["source"]).split("\n")]
-    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-
-
 def declared(*groups: list[str]) -> set[str]:
     return {canonical(Requirement(text).name) for group in groups for text in group}
-
-
-def test_every_import_is_declared():
-    """Imported name → the files that import it, where no declared package provides it."""
-    known = declared(PROJECT["dependencies"], EXTRAS["study"], EXTRAS["serve"])
-    provided, files = packages_distributions(), {}
-    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "as2lib").rglob("*.py")}
-    sources |= {path: code_of(path) for path in (ROOT / "notebooks").glob("*.ipynb")}
-    for path, source in sources.items():
-        for name in imports(source) - sys.stdlib_module_names - {"as2lib"}:
-            if not known & {canonical(package) for package in provided.get(name, [name])}:
-                files.setdefault(name, []).append(path.name)
-    assert not files
 
 
 def test_the_wheel_has_every_study_and_what_its_pages_need(site):

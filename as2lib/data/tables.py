@@ -10,13 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
 from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
 from as2lib.data.sets import NoSplit, note
-from as2lib.metrics.questions import Questions, require_together
+from as2lib.metrics.questions import Questions
 
 Frames: TypeAlias = dict[str, pd.DataFrame]  # what errors call it → unchecked pairs under our names, every column text
 LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
@@ -77,14 +76,7 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
 
 def questions_of(table: pa.Table) -> Questions:
     """The questions of a table.  Raises ValueError where the rows of one lie apart."""
-    questions = Questions.beginning(run_starts(table["question_id"]))
-    require_together(len(questions.starts), pc.count_distinct(table["question_id"]).as_py())
-    return questions
-
-
-def run_starts(column: pa.ChunkedArray) -> np.ndarray:
-    """For each row, whether its value differs from the one before."""
-    return np.append(True, pc.not_equal(column[1:], column[:-1]).to_numpy())
+    return Questions.together(table["question_id"].to_numpy())
 
 
 # ---------------------------------------------------------------- where rows come from

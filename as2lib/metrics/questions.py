@@ -25,8 +25,10 @@ class Questions(NamedTuple):
         """
         ids = np.asarray(question_id)
         questions = cls.beginning(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
-        if ids.dtype.kind != "i" or (ids[1:] < ids[:-1]).any():  # numbers that only rise are soon seen to be right
-            require_together(len(questions.starts), len(set(ids.tolist())))
+        rises = ids.dtype.kind == "i" and not (ids[1:] < ids[:-1]).any()  # such ids are soon seen to be right
+        if not rises and len(questions.starts) > len(set(ids.tolist())):
+            expected = "expected the rows of a question together, as load_pairs brings them"
+            raise ValueError(f"{expected}, got some that lie apart")
         return questions
 
     @classmethod
@@ -56,9 +58,3 @@ class Questions(NamedTuple):
             end = ends[min(int(np.searchsorted(ends, start + rows)), len(ends) - 1)]
             yield np.arange(start, end)
             start = end
-
-
-def require_together(runs: int, questions: int) -> None:
-    """Raises ValueError where there are more runs of rows of one question than questions."""
-    if runs > questions:
-        raise ValueError("expected the rows of a question together, as load_pairs brings them, got some that lie apart")
