@@ -193,11 +193,9 @@ class Store:
         folder, entry = self.published[identity]  # perhaps of a run of equal content, of another study even
         run, folder = replace(run, name=entry["run"]), (folder / entry["run"]).parent
         members = tuple(self.find(member) for member in run.parents.get("members", ()))
-        return (
-            None
-            if None in members
-            else StoredRun(run, identity, folder, entry["facts"], entry["commit"], entry, members)
-        )
+        if None in members:
+            return None
+        return StoredRun(run, identity, folder, entry["facts"], entry["commit"], entry, members)
 
     def _weights_missing(self, run: Run) -> bool:
         if run.kind == "ensemble":

@@ -27,13 +27,6 @@ def killed():
     main(COMMAND)
 
 
-def forked(target, *arguments):
-    """A process of its own that begins with what is imported here."""
-    process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
-    process.start()
-    return process
-
-
 def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(tmp_path, monkeypatch):
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
@@ -58,7 +51,8 @@ def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(t
     (root / "steps.txt").unlink()
     shutil.rmtree(root / "work")
 
-    first = forked(killed)
+    first = multiprocessing.get_context("fork").Process(target=killed)
+    first.start()
     while not list(root.glob("work/runs/*.partial/spec.json")):
         assert first.is_alive()
         time.sleep(0.01)

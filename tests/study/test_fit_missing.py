@@ -142,16 +142,10 @@ def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_
 # ---------------------------------------------------------------- what is said of a study
 
 
-@pytest.fixture
-def begun(study, fits):
-    """A study of which one run is done, and one failed."""
+def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
     make_all(study.store, ["lexical/word_overlap", "transfer/electra/seed-0"], model=True)
     study.store.partial(TEACHER).mkdir()
     (study.store.partial(TEACHER) / ERROR_FILE).write_text("Traceback:\nValueError: no such word\n")
-    return study
-
-
-def test_plan_says_what_each_run_is_at_and_what_is_left(begun, capsys):
     assert main(["plan", "tiny"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "lexical/word_overlap done" in lines
