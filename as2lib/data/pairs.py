@@ -202,15 +202,12 @@ def fingerprint(pairs: Dataset | pa.Table) -> str:
     total = hashlib.sha256(repr((names, table.num_rows)).encode())
     for name in names:
         lengths, content = hashlib.sha256(), hashlib.sha256()
-        kind = pa.int64() if name == "label" else pa.large_string()
-        for chunk in (chunk.cast(kind) for chunk in table[name].chunks):
+        for chunk in table[name].chunks:
             if name == "label":
-                content.update(chunk.to_numpy())
-            elif len(chunk):
-                _, offsets, characters = chunk.buffers()  # the buffer may hold the texts of other rows as well
-                ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
-                lengths.update(np.diff(ends))
-                content.update(memoryview(characters)[ends[0] : ends[-1]])
+                content.update(chunk.cast(pa.int64()).to_numpy())
+            else:
+                lengths.update(pc.binary_length(chunk.cast(pa.large_string())).to_numpy())
+                content.update("".join(chunk.to_pylist()).encode())
         total.update(lengths.digest() + content.digest())
     return total.hexdigest()
 
