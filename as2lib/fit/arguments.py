@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from as2lib.losses.distillation import round_robin
+from as2lib.losses.multi_teacher import round_robin
 from as2lib.models.logits import logits_of, part_of
 from as2lib.models.word_pairs import by_question
 

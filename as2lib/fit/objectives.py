@@ -62,7 +62,7 @@ LOSSES = {
     "listwise_kl": Loss("listwise.listwise_kl", LISTS),
     "ranknet": Loss("pairwise.ranknet", LISTS),
     "kd": Loss("distillation.kd", "logits first_teacher labels", ONE, balanced=True),
-    "kd_sum": Loss("distillation.kd_sum", "logits teachers labels", SEVERAL, balanced=True),
+    "kd_sum": Loss("multi_teacher.kd_sum", "logits teachers labels", SEVERAL, balanced=True),
     "kd_round_robin": Loss("distillation.kd", "logits teacher_in_turn labels", SEVERAL, balanced=True),
     "per_head": Loss("distillation.per_head", "heads teachers labels", SEVERAL, balanced=True),
     "margin_mse": Loss("pairwise.margin_mse", LISTS.replace(" ", " teachers_by_question ", 1), SEVERAL),

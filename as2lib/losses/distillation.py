@@ -1,4 +1,4 @@
-"""Losses of a student that learns from labels and from one teacher, from several, or one a head; knows no model.
+"""Losses of a student that learns from labels and from one teacher, or one a head; knows tensors and no model.
 
 Every loss is the mean over the batch and the sum over heads, and returns a NamedTuple: the scalar `total` to minimise,
 and its named parts to log. Half-precision logits are raised to float32 first; teachers get no gradient.
@@ -37,7 +37,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
     Returns `total` and `hard`, each a scalar, mean over the batch.
     Source: L_H of CERBERUS eq. 1.  With a teacher: `kd`.
     """
-    hard = F.cross_entropy(raise_precision(logits), labels.long())
+    hard = F.cross_entropy(_raise_precision(logits), labels.long())
     return Supervised(hard, hard)
 
 
@@ -50,7 +50,7 @@ def cross_entropy_per_head(head_logits: Tensor, labels: Tensor) -> Supervised:
     Returns `total`, a scalar, and `hard` of shape (k,), mean over the batch.
     Source: the row without a teacher of CERBERUS Table 3.  With teachers: `per_head`.
     """
-    hard = _hard(raise_precision(head_logits), labels)
+    hard = _hard(_raise_precision(head_logits), labels)
     return Supervised(hard.sum(), hard)
 
 
@@ -84,32 +84,9 @@ def per_head(head_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha:
     return Distillation(total.sum(), hard, soft)
 
 
-def kd_sum(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
-    """The sum of the distillation losses from every teacher; the hard loss counts once a teacher.
-
-    total = sum over i of alpha * hard + (1 - alpha) * tau² * soft_i,  hard and soft_i as in `kd`
-
-    student_logits: (b, c) floats, unnormalised.  teacher_logits: (b, k, c).  labels: (b,) integer class ids.
-    Returns `total`, and `hard` and `soft` summed over teachers, each a scalar, mean over the batch.
-    Source: KD_Sum of CERBERUS, section 5.2 and Table 3.  A teacher a batch: `round_robin`; a head each: `per_head`.
-    """
-    repeated = student_logits.unsqueeze(1).expand(-1, teacher_logits.shape[1], -1)  # (b, k, c)
-    total, hard, soft = per_head(repeated, teacher_logits, labels, alpha, tau)
-    return Distillation(total, hard.sum(), soft.sum())
-
-
-def round_robin(step: int, teacher_logits: Tensor) -> Tensor:
-    """The logits of the teacher whose turn it is: teacher `step` modulo k.
-
-    step: counted from 0, one a batch.  teacher_logits: (b, k, c).  Returns (b, c), what `kd` takes.
-    Source: KD_RR of CERBERUS, section 5.2 and Table 3.
-    """
-    return teacher_logits[:, step % teacher_logits.shape[1]]
-
-
 def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: float) -> tuple[Tensor, Tensor, Tensor]:
     """Total, hard and soft loss of each head, (k,) each, from (b, k, c) logits."""
-    student, teacher = raise_precision(student), raise_precision(teacher.detach())
+    student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
     hard = _hard(student, labels)
     soft = _divergence(F.log_softmax(teacher / tau, dim=-1), F.log_softmax(student / tau, dim=-1)).mean(dim=0)
     # tau² keeps the soft gradients' size whatever the temperature
@@ -131,6 +108,5 @@ def _hard(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.transpose(1, 2), every_head, reduction="none").mean(dim=0)
 
 
-def raise_precision(logits: Tensor) -> Tensor:
-    """In float32 or wider."""
+def _raise_precision(logits: Tensor) -> Tensor:
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -1,8 +1,7 @@
 """Losses of a student that learns from several teachers' probabilities, each sample from its own; knows no model.
 
-Every loss is the mean over the batch of a sum over teachers, and returns a scalar, or a NamedTuple of scalars: the
-`total` to minimise, and its named parts to log. D(a, b) = (a - b)². Who votes for what, and every weight, carries no
-gradient.
+Every loss is the mean over the batch of a sum over teachers, and returns a NamedTuple of scalars: the `total` to
+minimise, and its named parts to log. D(a, b) = (a - b)². Who votes for what, and every weight, carries no gradient.
 Equations 3 and 7 to 25 have no formulas left in the text of the paper that we have: the prose around them is followed.
 What it does not settle (a drawn vote, no teacher on the label's side, the weights' form) is ours, or Zhang et al.'s.
 """
@@ -15,6 +14,10 @@ from torch import Tensor
 
 # b pairs in a batch · n teachers
 CLAMP = 1e-6  # a teacher that is certain and wrong has a finite cross entropy
+
+
+class Mean(NamedTuple):
+    total: Tensor
 
 
 class Vote(NamedTuple):
@@ -35,7 +38,7 @@ class Confidence(NamedTuple):
     soft: Tensor
 
 
-def mean_ensemble(student: Tensor, teachers: Tensor) -> Tensor:
+def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
     """Distillation of the teachers' mean.
 
     total = D(f_s, mean_i f_i)
@@ -44,7 +47,7 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Tensor:
     Source: GOVERN, section 3.1.1, the prose of eq. 3.  The majority alone: `govern`.
     """
     student, teachers = _read(student, teachers)
-    return (student - teachers.mean(dim=1)).square().mean()
+    return Mean((student - teachers.mean(dim=1)).square().mean())
 
 
 def govern(student: Tensor, teachers: Tensor) -> Vote:
@@ -104,12 +107,13 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
     return Confidence(weight * hard + soft, hard, soft)
 
 
-def teacher_a_head(heads: Tensor, teachers: Tensor) -> Tensor:
+def teacher_a_head(heads: Tensor, teachers: Tensor) -> Mean:
     """Each head from a teacher of its own, without labels: `mean_ensemble` of that one, summed over heads.
 
     heads, teachers: (b, k) probabilities.
     """
-    return heads.shape[1] * mean_ensemble(heads.flatten(), teachers.reshape(-1, 1))
+    total = mean_ensemble(heads.flatten(), teachers.reshape(-1, 1)).total
+    return Mean(heads.shape[1] * total)
 
 
 def govern_a_head(heads: Tensor, teachers: Tensor) -> Vote:

@@ -1,15 +1,21 @@
-"""Losses over a question's candidates: functions of scores, each of which returns a scalar; knows no model."""
+"""Losses over a question's candidates: functions of scores; knows no model."""
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from as2lib.losses.distillation import raise_precision
-
 # q questions · n candidates of the longest list · b pairs
 
 
-def listwise_kl(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+class Listwise(NamedTuple):
+    """total: a scalar."""
+
+    total: Tensor
+
+
+def listwise_kl(scores: Tensor, labels: Tensor, mask: Tensor) -> Listwise:
     """KL divergence from a question's normalised labels to the softmax of its candidates' scores.
 
     total = mean over questions of KL(labels / sum(labels) ‖ softmax(scores)), over the candidates under the mask
@@ -25,10 +31,10 @@ def listwise_kl(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     log_probability = scores.masked_fill(~mask.bool(), lowest).log_softmax(dim=1)  # (q, n)
     terms = torch.special.xlogy(target, target) - target * log_probability
     divergence = terms.masked_fill(~correct, 0.0).sum(dim=1)  # (q,): 0 log 0 = 0
-    return divergence.sum() / (count > 0).sum().clamp(min=1)
+    return Listwise(divergence.sum() / (count > 0).sum().clamp(min=1))
 
 
-def bce(scores: Tensor, labels: Tensor) -> Tensor:
+def bce(scores: Tensor, labels: Tensor) -> Listwise:
     """Binary cross entropy of each pair by itself.
 
     total = −mean over pairs of log σ(score) where the label is 1, log σ(−score) where it is 0
@@ -36,10 +42,11 @@ def bce(scores: Tensor, labels: Tensor) -> Tensor:
     scores: (b,) floats.  labels: (b,), 0 or 1.
     Source: Cosinet, section 5.4.  A question's candidates together: `listwise_kl`.
     """
-    scores = raise_precision(scores)
-    return functional.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return Listwise(functional.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype)))
 
 
 def read_lists(scores: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The scores in float32 or wider, 0 beyond the mask, and which candidates are correct: (q, n) each."""
-    return raise_precision(scores).masked_fill(~mask.bool(), 0.0), (labels == 1) & mask.bool()
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return scores.masked_fill(~mask.bool(), 0.0), (labels == 1) & mask.bool()

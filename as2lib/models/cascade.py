@@ -5,6 +5,7 @@ b pairs in a batch · m of a question · q questions · n tokens · d hidden uni
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,7 +21,7 @@ from as2lib.data.encode import by_length
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Pruned, Ratios, prune
 from as2lib.metrics.questions import Questions
-from as2lib.models.cross_encoder import CLASSES, BackboneConfig
+from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
 from as2lib.models.logits import Float32Linear
 from as2lib.models.mean import mean_of_tokens
 
@@ -125,12 +126,15 @@ class CascadeTransformer(PreTrainedModel):
             xavier_uniform_(module.weight)
 
     @classmethod
-    def from_backbone(cls, backbone: PreTrainedModel, exits: Sequence[int] = EXITS, **fields: Any):
+    def from_backbone(
+        cls, model_or_name: PreTrainedModel | str | Path, exits: Sequence[int] = EXITS, **fields: Any
+    ) -> "CascadeTransformer":
         """A cascade over a copy of a model's encoder; its classifiers are new, from torch's global generator.
 
-        backbone: an encoder or sequence classifier.
+        model_or_name: an encoder or sequence classifier, or what `cross_encoder.build` takes.
         Raises ValueError for an unsupported family, or exits that are not increasing or exceed the depth.
         """
+        backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
         cascade = cls(CascadeConfig(backbone.config, exits, **fields))
         weights = backbone.base_model.state_dict()
         cascade.encoder.load_state_dict({name: weights[name] for name in cascade.encoder.state_dict()})

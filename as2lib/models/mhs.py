@@ -14,7 +14,7 @@ from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils import ModelOutput
 
 from as2lib.models import first_token, mean
-from as2lib.models.cross_encoder import BackboneConfig
+from as2lib.models.cross_encoder import BackboneConfig, build
 from as2lib.models.logits import in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
@@ -43,6 +43,8 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
+        if self.reads not in ("first", "mean"):
+            raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
 
 
 @dataclass
@@ -98,7 +100,7 @@ class MHSForSequenceClassification(PreTrainedModel):
     @classmethod
     def from_backbone(
         cls,
-        backbone: PreTrainedModel,
+        model_or_name: PreTrainedModel | str | Path,
         body: int,
         heads: int,
         combine: str = "probability",
@@ -107,11 +109,13 @@ class MHSForSequenceClassification(PreTrainedModel):
     ) -> "MHSForSequenceClassification":
         """A student whose heads each start as a copy of the last layers and of the classifier of a cross-encoder.
 
-        backbone: a sequence classifier; heads read the mean of its tokens where it does.
+        model_or_name: a sequence classifier, whose heads read the mean of its tokens where it does, or what
+            `cross_encoder.build` takes.
         perturb: noise on each head's weights, in standard deviations of the tensor it is put on: heads that start equal
             and see one loss, without dropout, would stay equal.  seed: of that noise.
         Raises ValueError for an unsupported family, and for a body that leaves no layer to the heads.
         """
+        backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
         reads = "first"
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model
@@ -134,18 +138,21 @@ class MHSForSequenceClassification(PreTrainedModel):
         cls,
         state_dict_file: str | Path,
         backbone_config: PretrainedConfig | dict[str, Any],
+        body: int | None = None,
+        heads: int | None = None,
     ) -> "MHSForSequenceClassification":
         """The student of a state dict as published with the CERBERUS paper, ready to score.
 
         Its names: `embeddings.*`, `embeddings_project.*`, `cerberus_shared_encoder.layer.N.*`,
         `cerberus_heads.I.layer.J.*`, `cerberus_heads.I.classifier.{dense,out_proj}.*`, and a copy, `core_base_model.*`.
         backbone_config: of the encoder it was made from, such as google/electra-base-discriminator.
+        body, heads: the student's shape; None: as the file has it.
         Raises what torch does for a file of anything but tensors, and for tensors that do not fit.
         """
         released = torch.load(state_dict_file, map_location="cpu", weights_only=True)
         weights = {_own_name(name): value for name, value in released.items() if not name.startswith(UNREAD)}
-        layers, heads = (_count(pattern, weights) for pattern in (r"body\.encoder\.layer\.(\d+)\.", r"heads\.(\d+)\."))
-        student = cls(MHSConfig(backbone_config, layers, heads))
+        body = body or _count(r"body\.encoder\.layer\.(\d+)\.", weights)
+        student = cls(MHSConfig(backbone_config, body, heads or _count(r"heads\.(\d+)\.", weights)))
         student.load_state_dict(weights)
         return student.eval()
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, kd_sum, per_head
+from as2lib.losses.distillation import cross_entropy, cross_entropy_per_head, kd, per_head
+from as2lib.losses.multi_teacher import kd_sum
 
 # b pairs · k heads · c classes
 B, K, C = 6, 3, 2
