@@ -43,8 +43,7 @@ def load(
     """
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
     study.add(systems)
-    frames, parameters = [], {}
-    columns = [*dict.fromkeys([*SCORE_COLUMNS, *measures])]
+    tables, parameters = {}, {}
     for system in systems:
         for run in system.runs(study):
             stored = study.run(run.name)
@@ -53,31 +52,28 @@ def load(
                 table = table.assign(score=table["last"])
             elif weights == "last" and stored.scores_only and run.seeded:
                 raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
-            values = of_questions(table, questions, columns[3:])
-            frames.append(values.assign(system=system.run, seed=run.number))
+            tables.setdefault(system.run, {})[run.number] = table
             parameters.setdefault(system.run, stored.facts.get("parameters"))
-    scores = pandas.concat(frames, ignore_index=True)[columns] if frames else pandas.DataFrame(columns=columns)
+    scores = frame(tables, questions, measures)
     scores.attrs["parameters"] = parameters
     return scores
 
 
-def frame(tables: Mapping[str, Mapping[int, pandas.DataFrame] | Sequence[pandas.DataFrame]]) -> pandas.DataFrame:
-    """SCORES of scored pairs that no run holds, such as rankers in a row: system → seed → its table, or a list of
-    tables, whose seeds are numbered from 0.
-    """
-    frames = []
-    for system, seeds in tables.items():
-        numbered = seeds if isinstance(seeds, Mapping) else dict(enumerate(seeds))
-        frames += [of_questions(table).assign(system=system, seed=seed) for seed, table in numbered.items()]
-    return pandas.concat(frames, ignore_index=True)[SCORE_COLUMNS]
-
-
-def of_questions(
-    table: pandas.DataFrame, questions: str = "answered", measures: Sequence[str] = ranking.MEASURES
+def frame(
+    tables: Mapping[str, Mapping[int, pandas.DataFrame] | Sequence[pandas.DataFrame]],
+    questions: str = "answered",
+    measures: Sequence[str] = (),
 ) -> pandas.DataFrame:
-    """One row a question, of scored pairs: question_id, P@1, AP, RR, nDCG@10 (or other measures) in [0, 1]."""
-    values = ranking.per_question(table["question_id"], table["label"], table["score"], questions, measures)
-    return values.reset_index()
+    """SCORES of scored pairs, also such as no run holds: system → seed → its table, or a list of tables, whose seeds
+    are numbered from 0.  questions, measures: as `load` takes them.
+    """
+    columns, frames = [*dict.fromkeys([*SCORE_COLUMNS, *measures])], []
+    for system, seeds in tables.items():
+        for seed, table in seeds.items() if isinstance(seeds, Mapping) else enumerate(seeds):
+            pairs = (table[name] for name in ("question_id", "label", "score"))
+            values = ranking.per_question(*pairs, questions, columns[3:]).reset_index()
+            frames.append(values.assign(system=system, seed=seed))
+    return pandas.concat(frames, ignore_index=True)[columns] if frames else pandas.DataFrame(columns=columns)
 
 
 def answered(table: pandas.DataFrame) -> pandas.DataFrame:
