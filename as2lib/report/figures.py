@@ -176,7 +176,7 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None) ->
             text["bbox"] = {"facecolor": "white", "alpha": 0.7, "pad": 0.5, "linewidth": 0}
             at = row.cost * (1.12 if right else 0.89), bottom + height * (top - bottom)
             axes.text(*at, f"{row.label} {row.value:.1f}", color=styles[row.group]["color"], **text)
-    if points["cost"].max() < 10 * points["cost"].min():
+    if points["cost"].max() < 100 * points["cost"].min():
         axes.margins(x=0.5)  # names stand beside points that are near each other
     _logarithmic(axes)
     if ms:
