@@ -206,8 +206,9 @@ def fingerprint(pairs: Dataset | pa.Table) -> str:
             if name == "label":
                 content.update(chunk.cast(pa.int64()).to_numpy())
             else:
-                lengths.update(pc.binary_length(chunk.cast(pa.large_string())).to_numpy())
-                content.update("".join(chunk.to_pylist()).encode())
+                texts = chunk.cast(pa.large_string())  # ids may be numbers
+                lengths.update(pc.binary_length(texts).to_numpy())
+                content.update("".join(texts.to_pylist()).encode())
         total.update(lengths.digest() + content.digest())
     return total.hexdigest()
 
