@@ -50,7 +50,7 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
         pairs["answer"] = pairs["answer"].fillna("")
     if "question_id" in pairs:
         first = pairs.groupby("question_id")["question"].transform("first")
-        require(pairs["question"] == first, "question", "one question a question_id", "give each its own id")
+        require(pairs["question"] == first, "question_id", "one question an id", "give each question its own")
     elif run_ids:
         number = (pairs["question"] != pairs["question"].shift()).cumsum()
         pairs["question_id"] = f"{run_ids}-" + number.astype(str)

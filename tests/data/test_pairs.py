@@ -54,7 +54,7 @@ def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     write(tmp_path / "dev.tsv", questions(1, prefix="b"))
     assert of_parts() == ["a0", "a1", "b0"]
     write(tmp_path / "dev.tsv", [("a0", "Another?", "b", 1)])
-    with pytest.raises(ValueError, match="expected one question a question_id"):
+    with pytest.raises(ValueError, match="expected one question an id"):
         load_parts(parts)
 
 

@@ -121,7 +121,7 @@ def test_rows_of_a_question_that_lie_apart_are_brought_together_and_one_id_has_o
     assert rows_of(load_pairs(source, questions="all")) == [ROWS[2], ROWS[0], ROWS[1], ROWS[3]]
     assert "brought together" in capfd.readouterr().err
     source, _ = bring(kind, [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)])
-    assert "row 3: question: expected one question a question_id" in refusal(source)
+    assert "row 3: question_id: expected one question an id" in refusal(source)
 
 
 @pytest.mark.parametrize("label", ["2", ""])
