@@ -128,10 +128,6 @@ class Run(Scorer):
         [before] = [start.lineage() for start in self.parents.get("start", ())] or [[]]
         return [*before, self]
 
-    def reads_every_token(self) -> bool:
-        """Whether a classifier reads every token of the last layer."""
-        return any("reads" in step.spec or "cascade" in step.spec for step in self.lineage())
-
     def content(self) -> tuple[Any, ...]:
         """What two runs of one name have to agree in."""
         parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
