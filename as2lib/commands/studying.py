@@ -242,7 +242,9 @@ def error_file(study: "Study", name: str) -> Path:
 
 def make_page(study: "Study", name: str) -> None:
     """Run a notebook, of this name or this number, and make its page; one that fails leaves the page before it."""
-    from as2lib.report.pages import execute, parameter, render, studies_with_pages
+    from papermill import inspect_notebook
+
+    from as2lib.report.pages import execute, render, studies_with_pages
     from as2lib.study import catalogue, pages
     from as2lib.study.store import noting
 
@@ -253,7 +255,7 @@ def make_page(study: "Study", name: str) -> None:
     error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
-        if (overrides := parameter(source, "overrides")) != "{}":
+        if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":
             raise ValueError(
                 f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
                 f"`papermill notebooks/{source.name} out.ipynb` runs it with them"

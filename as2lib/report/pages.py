@@ -10,8 +10,7 @@ from typing import Any
 
 import nbformat
 from nbconvert import HTMLExporter
-from papermill import execute_notebook, inspect_notebook
-from pygments.formatters import HtmlFormatter
+from papermill import execute_notebook
 from traitlets.config import Config
 
 from as2lib.paths import find_root
@@ -23,6 +22,7 @@ LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
 PYTHON = {"kernel_name": "python3", "language": "python"}  # this one, whatever kernel a notebook's author had
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
+UNCOLOURED = re.compile(r'<span class="(?!ow|[kscm])\w\w?">([^<]*)</span>')  # names and signs in code
 
 
 def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
@@ -34,18 +34,14 @@ def execute(notebook: Path, executed: Path, parameters: dict[str, Any]) -> Path:
     return executed
 
 
-def parameter(notebook: Path, name: str) -> str:
-    """The Python text of a parameter's value in a notebook's cell of parameters."""
-    return inspect_notebook(str(notebook))[name]["default"]
-
-
 def render(executed: Path, page: Path, names: list[str], study: str, made_of: str, others: Mapping[str, str]) -> Path:
     """Write the HTML of an executed notebook; `names` are all notebooks in reading order, to whose pages links lead.
 
     study: what a reader calls it, in the heading and the title.  made_of: stands below.  others: name of a study with
     pages, this one too → where its same page is.
     """
-    notebook, is_front = nbformat.read(executed, as_version=4), page == front_page()
+    notebook, front = nbformat.read(executed, as_version=4), find_root() / "reports" / "index.html"  # of all targets
+    is_front = page == front
     name = FRONT if is_front else next(name for name in names if page_name(name) == page.stem)
     folder = f"{executed.parent.parent.name}/" if is_front else ""  # of the study's pages, from this one
     places = {each: f"{folder}{page_name(each)}.html" for each in names} | {FRONT: "../index.html"}
@@ -77,12 +73,11 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {
         "title": unescape(title.splitlines()[0].lstrip("# ").strip()),
-        "css": _css(),
         "js": script,
         "js_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",  # a page runs this script alone
         "pages": [(places[each], heading(each), each == name) for each in names if each != FRONT and not is_front],
         "studies": [(place, each, not is_front and each == page.parent.name) for each, place in others.items()],
-        "front": "" if is_front or not front_page().exists() else places[FRONT],
+        "front": "" if is_front or not front.exists() else places[FRONT],
         "notebook": f"{'..' if is_front else '../..'}/notebooks/{name}.ipynb",
     }
     options = {"template_name": "template", "extra_template_basedirs": [str(TEMPLATE.parent)]}
@@ -90,7 +85,7 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     body, _ = exporter.from_notebook_node(notebook, resources={"as2": resources})
     contents = "\n".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in HEADING.findall(body))
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(body.replace(CONTENTS, contents, 1), encoding="utf-8")
+    page.write_text(UNCOLOURED.sub(r"\1", body.replace(CONTENTS, contents, 1)), encoding="utf-8")
     return page
 
 
@@ -99,11 +94,6 @@ def heading(name: str) -> str:
     path = find_root() / "notebooks" / f"{name}.ipynb"
     first = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0] if path.exists() else name
     return first.lstrip("# ")
-
-
-def front_page() -> Path:
-    """The page of all targets, of the study that sets others beside it."""
-    return find_root() / "reports" / "index.html"
 
 
 def studies_with_pages(study: str, page: str, up: str) -> dict[str, str]:
@@ -137,8 +127,3 @@ def _is_for_reader(output: nbformat.NotebookNode) -> bool:
     """Whether an output is more than what Jupyter prints of a plain object: text, or a bare table of pandas."""
     data = output.get("data", {})
     return bool(data.keys() - {"text/plain"}) and 'class="dataframe"' not in data.get("text/html", "")
-
-
-def _css() -> str:
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("xcode", "github-dark"))
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{(TEMPLATE / 'report.css').read_text()}"

@@ -107,14 +107,17 @@ def as_html(shown: pandas.DataFrame, caption: str, name: str, title: str = "", f
     heads, body = shown.iloc[:, 0], shown.iloc[:, 1:]
     body = body.set_axis(pandas.Index(heads.to_numpy(), name=None), axis=0)
     body = body.rename_axis(columns=escape(str(heads.name)))
-    words = {place: body[column] for place, column in enumerate(body) if not _are_numbers(body[column])}
-    left = {"selector": "th.row_heading", "props": "text-align: left"}
-    styles = [left, *({"selector": f".col{place}", "props": WORDS[_are_short(words[place])]} for place in words)]
+    styles = [{"selector": "th:first-child", "props": "text-align: left"}]
+    for place, column in enumerate(body, start=2):
+        if not _are_numbers(body[column]):
+            selector = f"th:nth-child({place}), td:nth-child({place})"
+            styles.append({"selector": selector, "props": WORDS[_are_short(body[column])]})
     styler = Styler(body, uuid=name, cell_ids=False).format(escape="html").set_table_styles(styles)
     styler = styler.format_index(escape="html").format_index(escape="html", axis="columns")
     classes = {"wide": len(shown.columns) >= WIDE, "short": _are_short(heads)}
     styler = styler.set_table_attributes(f'class="{" ".join(name for name in classes if classes[name])}"')
     grid = styler.to_html().replace('<th class="row_heading', '<th scope="row" class="row_heading')
+    grid = re.sub(r'(<t[hd](?: scope="row")?) class="[^"]*"', r"\1", grid)  # pandas' own, of each cell
     box = f'<div class="scroll" tabindex="0" role="region" aria-label="{title or "Table"}">{grid}</div>'
     if folded:
         box = f'<details class="long"><summary>{title}: its {len(shown)} rows</summary>{box}</details>'

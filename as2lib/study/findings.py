@@ -12,6 +12,7 @@ params/findings/<study>.yaml has `names` (a short name → a run's name) and, by
 `d` has everything that the notebook recorded, by its name; short names and recorded names without blanks stand alone.
 A finding over what only texts tell (`d["texts: …"]`) is left out where they are not at hand.
 `say` is filled in as `str.format` does it; so is `title`, which may say it shorter, above the figure that shows it.
+With `figure: "3.1"` in place of `say`, `title` is that figure's alone.
 `holds`, and what stands in braces, is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
@@ -49,10 +50,13 @@ class Number(float):
         return "–" if math.isnan(self) else text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
 
 
-def of_notebook(study: Study, notebook: str, recorded: dict[str, Any] | None = None) -> list[Finding]:
+def of_notebook(
+    study: Study, notebook: str, recorded: dict[str, Any] | None = None, figure: str | None = ""
+) -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
     recorded: the numbers that it recorded; default: those of its page.
+    figure: its number, such as "3.1", for its title in place of findings; None: findings and all titles.
     Raises FileNotFoundError where the notebook has recorded no numbers, and ValueError that names a finding which
     can't be read, or whose numbers are not recorded.
     """
@@ -64,11 +68,12 @@ def of_notebook(study: Study, notebook: str, recorded: dict[str, Any] | None = N
     has_texts, findings = any(name.startswith(TEXTS_PREFIX) for name in recorded), []
     for place, item in enumerate(authored[notebook], 1):
         try:
-            if has_texts or TEXTS_PREFIX not in item["say"] + item["holds"]:
+            if figure in (None, item.get("figure", "")) and (has_texts or TEXTS_PREFIX not in str(item)):
                 holds = evaluated(item["holds"], names)
                 if not isinstance(holds, bool):
                     raise ValueError(f"holds is {holds!r}, neither true nor false")
-                findings.append(Finding(filled(item["say"], names), holds, filled(item.get("title", ""), names)))
+                title = filled(item.get("title", ""), names)
+                findings.append(Finding(title if "figure" in item else filled(item["say"], names), holds, title))
         except Exception as error:  # whatever an expression raises
             where = f"params/findings/{study.name}.yaml: {notebook}, finding {place}"
             raise ValueError(f"{where}: expected say and holds over numbers, got {item!r:.60}: {error}") from None
@@ -86,7 +91,7 @@ def broken(study: Study) -> list[str]:
     return unknown + [
         f"{notebook}: no longer follows from the numbers: {finding.text}"
         for notebook in recorded
-        for finding in of_notebook(study, notebook)
+        for finding in of_notebook(study, notebook, figure=None)
         if not finding.holds
     ]
 

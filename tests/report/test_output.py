@@ -78,13 +78,20 @@ def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
 def test_findings_are_shown_and_a_false_one_in_red(report, root):
     assert "No findings have been written" in report.findings().data
     three = {"say": "Three <questions>.", "title": "It is {questions:.0f}", "holds": "questions == 3"}
-    write_findings(root, three, {"say": "Four.", "holds": "questions == 4"})
+    titles = [
+        {"figure": f"3.{number}", "title": f"All {number}", "holds": f"questions == {number}"} for number in (3, 4)
+    ]
+    write_findings(root, three, {"say": "Four.", "holds": "questions == 4"}, *titles)
     report.record(questions=3)
     html = report.findings().data
     assert '<p class="lead"><b>Three &lt;questions&gt;.</b></p>' in html
     assert '<li><span class="broken"><b>Four.</b> <b>(no longer follows' in html
     html = report.findings(figures.forest(differences(), "Differences"), "3.1", "Ours.").data
     assert html.index("It is 3</text>") < html.index("Figure 3.1.") < html.index("Four.")
+    third, fourth = (report.show(figures.forest(differences(), "Differences"), f"3.{n}", "Ours.").data for n in (3, 4))
+    assert "All 3</text>" in third
+    assert "Differences</text>" in fourth
+    assert "All" not in html
 
 
 @pytest.mark.parametrize(

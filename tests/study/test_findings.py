@@ -51,6 +51,9 @@ names:
     holds: d["mhs − base"].low < 0
   - say: It has {mhs.MAP:.1f}.
     holds: mhs.MAP > 80
+  - figure: "0.1"
+    title: Of {questions} questions
+    holds: questions > 300
 """
 
 
@@ -81,7 +84,10 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
     first, second = findings.of_notebook(study, "00_own")
     assert (first.text, first.holds) == ("MHS gains +0.3 points.", True)
     assert (second.text, second.holds) == ("It has 75.1.", False)
-    assert findings.broken(study) == ["00_own: no longer follows from the numbers: It has 75.1."]
+    [title] = findings.of_notebook(study, "00_own", figure="0.1")
+    assert (title.title, title.holds) == ("Of 237 questions", False)
+    no_longer = "00_own: no longer follows from the numbers: "
+    assert findings.broken(study) == [no_longer + "It has 75.1.", no_longer + "Of 237 questions"]
     write(root, FINDINGS.replace("00_own", "00_oven"))
     assert findings.broken(study) == ["00_oven: findings of no page"]
     for item in (
@@ -120,6 +126,7 @@ def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
 def test_a_finding_leads_with_a_short_sentence_and_has_few_numbers(file):
     content = read_yaml(file)
     for item in (item for notebook in content.keys() - {findings.NAMES_KEY} for item in content[notebook]):
-        text = re.sub(r"\{.*?\}", "1", " ".join(item["say"].split()))
+        said = item.get("say", item.get("title"))
+        text = re.sub(r"\{.*?\}", "1", " ".join(said.split()))
         assert len(findings.Finding(text, True).lead.split()) <= 25, text
-        assert item["say"].count("{") <= 4, text
+        assert said.count("{") <= 4, text
