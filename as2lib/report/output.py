@@ -198,7 +198,7 @@ class Report:
         ]
         return HTML(f'<p class="made">{note}</p><p class="made">{" · ".join(parts)}.</p>')
 
-    def _findings(self, figure: str = "") -> list[findings.Finding]:
+    def _findings(self, figure: str = "") -> "list[findings.Finding]":
         """What was found in the numbers recorded so far, or a figure's title."""
         return findings.of_notebook(self.study, self.notebook, self.metrics[False], figure)
 
