@@ -120,13 +120,10 @@ def write_trec(table: pd.DataFrame, path: str | Path, **columns: Any) -> None:
 
 
 def candidate_names(table: pd.DataFrame) -> pd.Series:
-    """What TREC files call candidates: their ids where a question has each once, else its id with their position."""
-    numbered = table["question_id"].astype(str) + "-" + table["position"].astype(str)
-    if "candidate_id" not in table:
-        return numbered.map(field)
-    unnamed = table["candidate_id"].isna() | table.duplicated(["question_id", "candidate_id"], keep=False)
-    named = ~unnamed.groupby(table["question_id"]).transform("any")
-    return table["candidate_id"].where(named, numbered).map(field)
+    """What TREC files call candidates: their ids, or without these their question's with their position."""
+    if "candidate_id" in table:
+        return table["candidate_id"].map(field)
+    return (table["question_id"].astype(str) + "-" + table["position"].astype(str)).map(field)
 
 
 def field(name: object) -> str:

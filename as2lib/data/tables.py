@@ -57,6 +57,9 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
     else:
         digests = {text: sha256(text.encode()).hexdigest()[:12] for text in pairs["question"].unique()}
         pairs["question_id"] = "q-" + pairs["question"].map(digests)
+    if "candidate_id" in pairs:
+        once = ~pairs.duplicated(["question_id", "candidate_id"])
+        require(once, "candidate_id", "each once in a question", "give each candidate its own, or leave the column out")
     if labelled:
         labels = pairs["label"].str.strip().str.lower().map(LABELS)
         require(

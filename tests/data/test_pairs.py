@@ -74,7 +74,7 @@ def test_folds_leave_out_each_question_once():
 
 def test_a_fingerprint_follows_content_and_order_and_not_storage():
     table = load_pairs(dicts(ROWS), questions="all")
-    with_ids = load_pairs([{**row, "candidate_id": "x"} for row in dicts(ROWS)], questions="all")
+    with_ids = load_pairs([{**row, "candidate_id": n} for n, row in enumerate(dicts(ROWS))], questions="all")
     stored = Dataset.from_list(table.to_list(), features=table.features)
     assert fingerprint(table) == fingerprint(stored) == fingerprint(with_ids)
     assert fingerprint(table.select([1, 0, 2, 3])) != fingerprint(table)

@@ -122,6 +122,8 @@ def test_rows_of_a_question_that_lie_apart_are_brought_together_and_one_id_has_o
     assert "brought together" in capfd.readouterr().err
     source, _ = bring(kind, [ROWS[0], ROWS[2], ("q1", "Who else?", "Bob", 0)])
     assert "row 3: question_id: expected one question an id" in refusal(source)
+    twice = [{**row, "candidate_id": "d"} for row in DICTS]
+    assert refusal(twice).startswith("pairs, row 2: candidate_id: expected each once in a question, got 'd'; ")
 
 
 @pytest.mark.parametrize("label", ["2", ""])
