@@ -39,7 +39,7 @@ def test_a_module_of_ones_own_is_trained_ranks_and_is_saved(output, labels, tmp_
 
 def test_names_are_there_and_a_wrong_one_is_an_attribute_error():
     assert (as2lib.train, as2lib.load_pairs, as2lib.Ranker) == (train, load_pairs, Ranker)
-    for room in (as2lib, as2lib.metrics, as2lib.data):
+    for room in (as2lib, as2lib.data):
         assert all(getattr(room, name) is not None for name in room.__all__)
         with pytest.raises(AttributeError, match="no_such_name"):
             room.no_such_name  # noqa: B018

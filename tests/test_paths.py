@@ -1,5 +1,5 @@
 import errno
-import os
+from unittest.mock import Mock
 
 import pytest
 from filelock import Timeout
@@ -84,16 +84,10 @@ def test_a_file_appears_whole_or_not_at_all_in_a_home_too(tmp_path, monkeypatch)
     assert (tmp_path / "new" / "file").exists()
 
 
-def test_a_lock_is_held_once(own_root):
+def test_a_lock_is_held_once_and_a_disk_without_locks_is_refused_and_not_waited_for(own_root, monkeypatch):
     with lock("run"), pytest.raises(Timeout):
         lock("run", wait=False)
     lock("run", wait=False).release()
-
-
-def test_a_disk_without_locks_is_refused_and_not_waited_for(own_root, monkeypatch):
-    def flock(file, operation):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr("fcntl.flock", flock)
-    with pytest.raises(OSError):
+    monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError(errno.ENOLCK, "no locks")))
+    with pytest.raises(OSError, match="no locks"):
         lock("run", "a run")

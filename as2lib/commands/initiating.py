@@ -29,7 +29,7 @@ def init(
     quick: Annotated[bool, Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    from as2lib.data.pairs import draw_questions, filter_questions, save_pairs
+    from as2lib.data.pairs import draw_questions, filter_questions
     from as2lib.models import DEFAULT_ENCODER
     from as2lib.papers import Study
     from as2lib.study.params import STUDY_NAME
@@ -53,8 +53,9 @@ def init(
     with whole_file(file) as temporary:
         temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
         runs = len(Study.load(read_yaml(temporary)["study"]).plan)  # checked, before it has its name
+        folder.mkdir(parents=True)
         for split, part in splits.items():
-            save_pairs(part, folder / f"{split}.jsonl")
+            part.to_json(folder / f"{split}.jsonl", force_ascii=False)
     command = f"make study STUDY={name}" if (root / "Snakefile").exists() else f"as2 fit {name}"
     print(f"budget: {values['steps']} steps a fit; {runs} runs, which `as2 plan {name}` lists")
     print(f"written: {file}; change what you like, then: {command}")

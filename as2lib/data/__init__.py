@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["leaks", "load_pairs", "load_parts", "load_splits", "load_unlabelled", "save_pairs"]
+__all__ = ["leaks", "load_pairs", "load_parts", "load_splits", "load_unlabelled"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,18 +4,18 @@ b pairs in a batch · n tokens of the longest of them
 """
 
 import copy
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+from datasets import Dataset
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from as2lib.data import words
@@ -23,10 +23,6 @@ from as2lib.data.pretrained import folder_of, open_tokenizer, read_config
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
 
-if TYPE_CHECKING:  # a second of imports, which ranking does without
-    from datasets import Dataset
-
-_VERSION = 1  # raise it when the same pairs would be encoded differently
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
 NO_LENGTH = 1 << 20  # tokens from which a tokenizer's length stands for none
@@ -75,12 +71,9 @@ class PairEncoder:
         tokenizer.backend_tokenizer.no_padding()
         tokenizer.save_pretrained(folder)
 
-    def fingerprint(self, pairs: "Dataset") -> str:
-        """The SHA-256 of all that decides the tokens."""
-        from as2lib.data.pairs import fingerprint
-
-        parts = [_VERSION, fingerprint(pairs), self._backend.to_str(), self.has_token_types]
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+    def settings(self) -> tuple[str, bool]:
+        """All that decides the tokens of a pair."""
+        return self._backend.to_str(), self.has_token_types
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """An item a pair: `input_ids`, `length` and, where the tokenizer has them, `token_type_ids`.
@@ -91,11 +84,10 @@ class PairEncoder:
         if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
             note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
             self._says_cuts = False
-        columns = {"input_ids": [pair.ids for pair in encoded]}
+        items = [{"input_ids": pair.ids, "length": len(pair.ids)} for pair in encoded]
         if self.has_token_types:
-            columns["token_type_ids"] = [pair.type_ids for pair in encoded]
-        columns["length"] = [len(pair.ids) for pair in encoded]
-        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            items = [item | {"token_type_ids": pair.type_ids} for item, pair in zip(items, encoded, strict=True)]
+        return items
 
     def lengths(self, questions: Sequence[str], candidates: Sequence[str]) -> np.ndarray:
         """(b,) tokens of each pair when none is cut."""
@@ -180,12 +172,12 @@ def positions(config: Any) -> int | None:
     return limit
 
 
-def cut_share(pairs: "Dataset", encoder: PairEncoder) -> float:
+def cut_share(pairs: Dataset, encoder: PairEncoder) -> float:
     """The share of pairs that an encoder cuts."""
     return float(np.mean(encoder.lengths(pairs["question"][:], pairs["answer"][:]) > encoder.max_length))
 
 
-def fitting_length(pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config: Any = None) -> int:
+def fitting_length(pairs: Dataset, tokenizer: PreTrainedTokenizerBase, config: Any = None) -> int:
     """The tokens that hold 99 of 100 pairs whole, up to the next 16: a length for data of one's own.
 
     At most what the tokenizer was made for, the positions of the encoder's configuration, and 512.
@@ -195,7 +187,7 @@ def fitting_length(pairs: "Dataset", tokenizer: PreTrainedTokenizerBase, config:
     return int(min(limit, -(-np.quantile(lengths, 0.99) // 16) * 16))
 
 
-def rows_of(encoded: "Dataset", rows: Sequence[int]) -> list[dict[str, Any]]:
+def rows_of(encoded: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
     """Some items of what an encoder made, given `with_format("arrow")`; their lists are arrays."""
     table, columns = encoded[rows], {}
     for name in table.column_names:
@@ -225,15 +217,13 @@ def by_length(length: np.ndarray, batch_tokens: int | None = None, batch_size: i
 def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizerFast:
     """A tokenizer whose vocabulary is the lower-cased words of some texts; the same texts give the same bytes.
 
-    Words are split as BERT does, at blanks and punctuation, each character of a script without blanks alone; they are
-    numbered by (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
+    Words are split as BERT does, at blanks and punctuation, each Chinese character alone; they are numbered by
+    (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     """
-    lower, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
-    times_of = Counter(texts)  # a question stands before each of its candidates
-    if any(words.HAN.search(text) for text in times_of if not text.isascii()):
-        split = pre_tokenizers.Sequence([split, pre_tokenizers.Split(Regex(words.HAN.pattern), "isolated")])
+    lower = normalizers.BertNormalizer(clean_text=False, strip_accents=False)
+    split = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
-    for text, times in times_of.items():
+    for text, times in Counter(texts).items():  # a question stands before each of its candidates
         for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
             counts[word] += times
     ordered = sorted(counts, key=lambda word: (-counts[word], word))

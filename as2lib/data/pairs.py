@@ -37,18 +37,18 @@ SAMPLE_FILE = Path(__file__).with_name("sample.parquet")
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
 ENCODED_TOGETHER = 4_096  # pairs
+ENCODING = 2  # raised when an encoder of the same settings would encode the same pairs differently
 ROWS_READ = 40_000  # by which the original order is judged
 IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by label
 
-InMemory: TypeAlias = Dataset | pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
-Source: TypeAlias = str | Path | InMemory | Mapping[str, InMemory]
+Source: TypeAlias = str | Path | Dataset | pd.DataFrame | Sequence[Mapping[str, Any]]
 
 
 def load_pairs(source: Source, split: str | None = None, questions: str = "answered") -> Dataset:
     """The checked pairs of a source, restricted to the questions that a policy keeps.
 
-    source: a known name, a path or a hub set, as `sets.resolve` has it; or a list of dicts, a pandas or Arrow table, a
-        `Dataset`, or a mapping of splits to these, in memory.  Columns are recognised by the `NAMES` that people use.
+    source: a known name, a path or a hub set, as `sets.resolve` has it; or a list of dicts, a pandas table or a
+        `Dataset`.  Columns are recognised by the `NAMES` that people use.
     split: train, dev or test; None for what has no splits.
     questions: "answered" keeps questions with a correct candidate, "mixed" those with an incorrect one as well, "all"
         every question.
@@ -86,14 +86,6 @@ def _every(source: Source, split: str | None, labelled: bool) -> tuple[str, Data
             f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
         )
     return location.name, every, location.only
-
-
-def is_table(source: Any) -> bool:
-    """Whether a source is a pair table already, such as `load_pairs` returns, whose rows are taken as they are."""
-    if not isinstance(source, Dataset) or any(FEATURES.get(name) != kind for name, kind in source.features.items()):
-        return False
-    labelled = "label" in source.column_names
-    return fingerprint(checked(in_memory(source, None, labelled), labelled)) == fingerprint(source)
 
 
 def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Dataset:
@@ -178,15 +170,6 @@ def leave_out(pairs: Dataset, fold: int, folds: int) -> Dataset:
     return _rows(pairs, questions_of(_arrow(pairs)).code % folds != fold)
 
 
-def save_pairs(pairs: Dataset, path: str | Path) -> None:
-    """Write pairs as Parquet or JSONL, whole or not at all: the formats that keep any text as it is."""
-    write = {".parquet": pairs.to_parquet, ".jsonl": partial(pairs.to_json, force_ascii=False)}.get(Path(path).suffix)
-    if write is None:
-        raise ValueError(f"{path}: expected a file that ends in .parquet or .jsonl")
-    with whole_file(path) as temporary:
-        write(temporary)
-
-
 def filter_questions(pairs: Dataset, questions: str) -> Dataset:
     """The labelled pairs of the questions that a policy keeps: "answered", "mixed" or "all" (see `load_pairs`)."""
     if len(pairs) == 0:
@@ -201,15 +184,12 @@ def fingerprint(pairs: Dataset | pa.Table) -> str:
     table = _arrow(pairs) if isinstance(pairs, Dataset) else pairs
     total = hashlib.sha256(repr((names, table.num_rows)).encode())
     for name in names:
-        lengths, content = hashlib.sha256(), hashlib.sha256()
-        for chunk in table[name].chunks:
-            if name == "label":
-                content.update(chunk.cast(pa.int64()).to_numpy())
-            else:
-                texts = chunk.cast(pa.large_string())  # ids may be numbers
-                lengths.update(pc.binary_length(texts).to_numpy())
-                content.update("".join(texts.to_pylist()).encode())
-        total.update(lengths.digest() + content.digest())
+        if name == "label":
+            lengths, content = b"", table[name].to_numpy().astype(np.int64)
+        else:
+            texts = table[name].cast(pa.large_string())  # ids may be numbers
+            lengths, content = pc.binary_length(texts).to_numpy(), "".join(texts.to_pylist()).encode()
+        total.update(hashlib.sha256(lengths).digest() + hashlib.sha256(content).digest())
     return total.hexdigest()
 
 
@@ -301,10 +281,9 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
         where = {"split": location.hub_split, "revision": location.revision}
         contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}
     frames = {name: frame_of(name, content, labelled) for name, content in contents.items()}
-    if location.hub.ordered:
-        return _dataset(checked(frames, labelled))
-    table = checked(frames, labelled, location.split)  # SelQA has no ids: a run of equal questions is one
-    return _dataset(table.take(label_blind_order(table)))
+    ordered = location.hub.ordered
+    table = checked(frames, labelled, None if ordered else location.split)  # a run of SelQA's equal questions is one
+    return _dataset(table if ordered else table.take(label_blind_order(table)))
 
 
 def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
@@ -339,7 +318,7 @@ def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
 
 def encoded(pairs: Dataset, encoder: Any) -> Dataset:
     """An encoder's items of pairs, in order, mapped from `work/encoded/`, where they are put the first time."""
-    path = work_folder() / "encoded" / f"{encoder.fingerprint(pairs)}.arrow"
+    path = work_folder() / "encoded" / f"{encoded_fingerprint(pairs, encoder)}.arrow"
     if not path.exists():
         table = _arrow(pairs)
         whole = questions_of(table) if encoder.unit == "question" else Questions.beginning(np.ones(len(table), bool))
@@ -349,6 +328,11 @@ def encoded(pairs: Dataset, encoder: Any) -> Dataset:
                 items = encoder.items(part["question"], part["answer"], part["question_id"])
                 writer.write_table(pa.Table.from_pylist(items, encoder.schema))
     return Dataset.from_file(str(path))
+
+
+def encoded_fingerprint(pairs: Dataset, encoder: Any) -> str:
+    """The SHA-256 of pairs, and of all that decides how they are encoded."""
+    return hashlib.sha256(repr((ENCODING, fingerprint(pairs), encoder.settings())).encode()).hexdigest()
 
 
 def _rows(pairs: Dataset, keep: Sequence[bool]) -> Dataset:

@@ -18,12 +18,11 @@ SUFFIXES = ("tsv", "csv", "jsonl", "parquet")
 
 @dataclass(frozen=True)
 class HubSet:
-    """A dataset of the Hugging Face hub, or a private one, on no hub."""
+    """A dataset of the Hugging Face hub; one without an owner is private, on no hub."""
 
     name: str
     config: str | None = None
     splits: tuple[str, str, str] = ("train", "validation", "test")  # what it calls our train, dev and test
-    public: bool = True
     ordered: bool = True  # whether the order of candidates means something; else it is `pairs.label_blind_order`
 
 
@@ -34,8 +33,8 @@ HUB_SETS = {
     "asnq": HubSet("lucadiliello/asnq", splits=SPLITS),
     # SelQA's order says little: it alone has MAP 41.5 on test, where chance has 30.4.
     "selqa": HubSet("community-datasets/selqa", config="answer_selection_experiments", ordered=False),
-    "ias2": HubSet("ias2", splits=SPLITS, public=False),  # the papers' own: bring your own file
-    "gpd": HubSet("gpd", splits=SPLITS, public=False),
+    "ias2": HubSet("ias2", splits=SPLITS),  # the papers' own: bring your own file
+    "gpd": HubSet("gpd", splits=SPLITS),
 }
 SHORT = {name: short for short, hub in HUB_SETS.items() for name in (short, hub.name)}  # either name → ours
 # `pairs.fingerprint` of all pairs of a split, the same on the hub and in mapped files.
@@ -152,9 +151,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
         return replace(resolve(source, split), only=only)
     if path := on_disk(source):
         return _files(path, split)
-    if isinstance(source, Path):  # never a name
-        raise _unknown(source)
-    name, _, revision = source.partition("@")
+    name, _, revision = str(source).partition("@")
     if source in SAMPLES:
         _require_split(name, split, SAMPLES[name])
         return Location("sample", name, split=split)
@@ -162,11 +159,11 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     hub = HUB_SETS.get(known, HubSet(name))
     if folder := local_folder(hub.name) or (known and local_folder(known)):
         return _files(folder, split, hub)
-    if not hub.public:
-        way = f'bring your own files, and add "{name}: that/folder" under "local:" in {local_file()}'
-        raise FileNotFoundError(f"{name} is not public: {way}")
-    if not known and not (re.fullmatch(r"[\w.-]+/[\w.-]+", name) and revision):
-        raise _unknown(source)
+    is_named = isinstance(source, str) and (known or revision)  # a path is never a name
+    if not (is_named and re.fullmatch(r"[\w.-]+/[\w.-]+", hub.name)):
+        sets = f"{', '.join((*SAMPLES, *HUB_SETS))}, or a hub set as org/name@revision"
+        where = f'what is on no hub is mapped to a folder under "local:" in {local_file()}'
+        raise FileNotFoundError(f"{source}: expected a file, a folder, or a set: {sets}; {where}")
     _require_split(name, split, SPLITS)
     return Location("hub", hub.name, split, revision=revision or "main", hub=hub)
 
@@ -212,12 +209,6 @@ def on_disk(source: str | Path) -> Path | None:
     if isinstance(source, str) and is_known(source):
         return None
     return next((place for place in (path, find_root() / path) if os.path.exists(place)), None)
-
-
-def _unknown(source: str | Path) -> Exception:
-    names = ", ".join((*SAMPLES, *HUB_SETS))
-    ways = f'a hub set is written org/name@revision, or mapped to a folder under "local:" in {local_file()}'
-    return FileNotFoundError(f"{source}: no file, no folder and no known set ({names}); {ways}")
 
 
 def _require_split(name: str, split: str | None, splits: tuple[str, ...]) -> None:

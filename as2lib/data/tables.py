@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -86,16 +86,9 @@ def questions_of(table: pa.Table) -> Questions:
 
 
 def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
-    """The pairs of a list of dicts, a table or a `Dataset`, or of one split of a mapping to these."""
-    name = "pairs"
-    if isinstance(source, Mapping):
-        aliases = ("dev", "validation") if split in ("dev", "validation") else (split,)
-        key = next((key for key in aliases if key in source), None)
-        if key is None:
-            raise NoSplit(f"{name}: expected one of the splits {', '.join(map(str, source))}, got {split}")
-        source, name, split = source[key], key, None
+    """The pairs of a list of dicts, a pandas table or a `Dataset`."""
     if split is not None:
-        raise NoSplit(f'{name}: pairs in memory have no splits, got split "{split}"; leave the split out')
+        raise NoSplit(f'pairs: those in memory have no splits, got split "{split}"; leave the split out')
     if isinstance(source, Dataset):
         source = source.with_format("arrow")[:].replace_schema_metadata(source.features.arrow_schema.metadata)
     elif isinstance(source, Sequence) and not isinstance(source, str):
@@ -103,8 +96,8 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
     elif isinstance(source, pd.DataFrame) and any(level is not None for level in source.index.names):
         source = source.reset_index()
     if not isinstance(source, pa.Table | pd.DataFrame):
-        raise ValueError(f"{name}: expected a list of dicts, a table or a Dataset, got {source!r:.60}")
-    return {name: frame_of(name, source, labelled)}
+        raise ValueError(f"pairs: expected a list of dicts, a pandas table or a Dataset, got {source!r:.60}")
+    return {"pairs": frame_of("pairs", source, labelled)}
 
 
 def frame_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pd.DataFrame:

@@ -20,33 +20,20 @@ from as2lib.metrics.questions import Questions
 
 if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
     import torch
-    from datasets import Dataset
 
-_VERSION = 1  # raise it when the same pairs would be encoded differently
 FILE = "vocabulary.json"
 WORDS_HELD = 1 << 14  # words that spaCy keeps the text of, before it starts anew
-# Characters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters.
-_HAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_HAN += "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-HAN = re.compile(f"[{_HAN}]")
-_PARTS = re.compile(f"[{_HAN}]|[^{_HAN}]+")
+WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")  # Thai to Chinese
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
-    """The lower-cased words of each text, by spaCy (Cosinet, section 5.1); of one in Chinese, Thai… its characters."""
-    texts, lines = list(texts), []
+    """The lower-cased words of each text, by spaCy's blank English tokenizer (Cosinet, section 5.1)."""
+    texts = list(texts)
     if len(_splitter().vocab) > WORDS_HELD:
         _splitter.cache_clear()
-    for text, document in zip(texts, _splitter().pipe(texts), strict=True):
-        words = [token.lower_ for token in document if not token.is_space]
-        if not text.isascii() and (characters := len(HAN.findall(text))):
-            if 2 * characters > sum(map(str.isalnum, text)):
-                note("texts without blanks between their words (Chinese, Japanese, Thai) are split by character")
-                words = [part for word in words for part in _PARTS.findall(word)]
-            else:
-                note("Chinese, Japanese or Thai within other texts is not split: it matches as a whole alone")
-        lines.append(words)
-    return lines
+    if any(WITHOUT_BLANKS.search(text) for text in texts if not text.isascii()):
+        note("Chinese, Japanese or Thai is not split into words: it matches as a whole alone")
+    return [[token.lower_ for token in text if not token.is_space] for text in _splitter().pipe(texts)]
 
 
 @cache
@@ -89,13 +76,9 @@ class WordEncoder:
         content = json.loads((Path(folder) / FILE).read_text(encoding="utf-8"))
         return cls(content["words"], content["unit"], max_length or content["max_length"])
 
-    def fingerprint(self, pairs: "Dataset") -> str:
-        """The SHA-256 of all that decides the items."""
-        from as2lib.data import pairs as pair_table
-
-        vocabulary = hashlib.sha256("\n".join(self.number).encode()).hexdigest()
-        made_from = [_VERSION, pair_table.fingerprint(pairs), vocabulary, self.unit, self.max_length]
-        return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+    def settings(self) -> tuple[list[str], str, int | None]:
+        """All that decides the items of pairs."""
+        return list(self.number), self.unit, self.max_length
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         """A batch without padding, the texts of all items one after the other, int64.

@@ -8,7 +8,7 @@ import torch
 from datasets import Dataset
 
 from as2lib.data.encode import rows_of
-from as2lib.data.pairs import encoded
+from as2lib.data.pairs import encoded, encoded_fingerprint
 from as2lib.metrics.questions import Questions
 
 # m pairs · b pairs in a batch · q questions in a batch · k teachers · c = 2 classes
@@ -32,7 +32,7 @@ class Examples:
     ):
         self.encoder, self.question = encoder, question
         items = encoded(pairs, encoder)
-        self.fingerprint = encoder.fingerprint(pairs)  # of the pairs, and of how they are encoded
+        self.fingerprint = encoded_fingerprint(pairs, encoder)  # of the pairs, and of how they are encoded
         self.items, numbers = items.with_format("arrow"), items.with_format("numpy")
         self.length = numbers["length"][:]  # tokens of each item
         self.sizes = numbers["pairs"][:] if "pairs" in items.column_names else numpy.ones(len(items), dtype=int)

@@ -24,7 +24,6 @@ from as2lib.data.pairs import (
     Source,
     filter_questions,
     fingerprint,
-    is_table,
     load_pairs,
     load_unlabelled,
     require_apart,
@@ -292,19 +291,19 @@ def train(
 
 
 def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
-    """A pair table as it is; whatever else as `load_pairs` reads it, every question.
+    """Pairs as `load_pairs` reads them, every question.
 
-    Raises ValueError where it has no row, and where logits stand beside rows that reading may move or leave out.
+    Raises ValueError where there is no row, and where logits stand beside rows that reading moved or left out.
     """
-    if is_table(pairs):
-        return pairs.with_format(None)
-    if any(is_logits(teacher) for teacher in teachers):
+    try:
+        table = load_pairs(pairs, questions="all")
+    except NoLabels:
+        table = load_unlabelled(pairs)
+    is_same = isinstance(pairs, Dataset) and fingerprint(pairs) == fingerprint(table)
+    if not is_same and any(is_logits(teacher) for teacher in teachers):
         expected = "expected the Dataset that load_pairs returns, whose rows they are"
         raise ValueError(f"pairs: beside a teacher's logits {expected}; got {type(pairs).__name__}, which it reads")
-    try:
-        return load_pairs(pairs, questions="all")
-    except NoLabels:
-        return load_unlabelled(pairs)
+    return table
 
 
 def _that_tells(dev: Source | None) -> Dataset | None:

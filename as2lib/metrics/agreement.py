@@ -23,16 +23,6 @@ class Agreement(NamedTuple):
     correlation: np.ndarray  # Spearman's correlation of the scores within a question, mean over questions
 
 
-class Majority(NamedTuple):
-    """cells: counts of questions, a row for each number of correct teachers from t to 0, columns `right`, `wrong` of
-    the student.  by_question: a row a question, `teachers` (correct ones), `student`, `confidence 0` to `t-1` (each
-    teacher's score of its own top candidate) and `case`.
-    """
-
-    cells: pd.DataFrame
-    by_question: pd.DataFrame
-
-
 def agreement(head_scores: Values, teacher_scores: Values, label: Values, question_id: Values) -> Agreement:
     """How often each head chooses the candidate that a teacher chooses, as published and in two fairer ways.
 
@@ -76,13 +66,15 @@ def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:
     return pd.Series(correlation.to_numpy(), index=names, name="correlation")
 
 
-def majority(student_scores: Values, teacher_scores: Values, label: Values, question_id: Values) -> Majority:
+def majority(student_scores: Values, teacher_scores: Values, label: Values, question_id: Values) -> pd.DataFrame:
     """How the student's choices stand to the teachers': every question falls in exactly one case.
 
     "all right": the student and every teacher are correct; "follows": the student and more than half of them, not all;
     "overrides": the student, and half of them or fewer; "rest": the student is not.
 
     student_scores: (n,), teacher_scores: (n, t).  The rest as in `agreement`.
+    Returns a row a question: `teachers` (correct ones), `student`, `confidence 0` to `t-1` (each teacher's score of its
+    own top candidate) and `case`.
     Source: CERBERUS section 5.3, which gives three counts and no definition; this reading is ours.
     """
     students, teachers, label, question_id = _answered(student_scores, teacher_scores, label, question_id)
@@ -94,10 +86,7 @@ def majority(student_scores: Values, teacher_scores: Values, label: Values, ques
     for j, choices in enumerate(by_teacher):
         table[f"confidence {j}"] = teachers[choices, j]
     cases = [~student, correct == t, 2 * correct > t]
-    table["case"] = np.select(cases, ["rest", "all right", "follows"], "overrides")
-    counts = pd.crosstab(correct, student).reindex(index=range(t, -1, -1), columns=[True, False], fill_value=0)
-    cells = counts.set_axis(["right", "wrong"], axis=1).rename_axis(index="teachers right", columns=None)
-    return Majority(cells, table)
+    return table.assign(case=np.select(cases, ["rest", "all right", "follows"], "overrides"))
 
 
 def _answered(*columns: Values) -> tuple[np.ndarray, ...]:

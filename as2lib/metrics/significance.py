@@ -4,7 +4,7 @@ per-question values and no metric.  scipy is imported by what needs it.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,8 +21,7 @@ FEW_DIFFERENCES = 13  # up to so many questions that differ, every pattern of si
 POWER = 0.8  # with which a smallest difference is seen
 POWER_DRAWS = 20_000
 MOST_SEEDS = 200  # that are asked for
-MEMORY = 2**18  # resampled values held at once: as many as stay near the processor
-KEPT = 2**27  # draws, a byte each, that wait for the next comparison
+MEMORY = 2**18  # draws of a part: as many as stay near the processor
 
 
 class Comparison(NamedTuple):
@@ -104,7 +103,7 @@ def over_questions_and_seeds(
     pairs = [[np.round(np.asarray(gaps, dtype=np.float64), DECIMALS) for gaps in targets] for targets in pairs]
     published = list(published) or [math.nan] * len(pairs)
     columns = [[gaps.mean(axis=1) for gaps in target] for target in zip(*pairs, strict=True)]
-    resampled = [_resampled_means(target, resamples, [seed, place]) for place, target in enumerate(columns)]
+    resampled = [_resampled_means(target, resamples, seed, place) for place, target in enumerate(columns)]
     estimates = []
     for targets, of_questions, of_paper in zip(pairs, zip(*resampled, strict=True), published, strict=True):
         questions, both, difference = np.zeros(resamples), np.zeros(resamples), 0.0
@@ -329,32 +328,26 @@ def drawn_seeds(gaps: np.ndarray, resamples: int, seed: list[int]) -> np.ndarray
     return math.copysign(error, gaps.mean()) * np.random.default_rng(seed).permutation(t)
 
 
-def _resampled_means(values: Sequence[np.ndarray], resamples: int, seed: int | list[int]) -> list[np.ndarray]:
+def _resampled_means(values: Sequence[np.ndarray], resamples: int, *seed: int) -> list[np.ndarray]:
     """The mean of each (n,) over questions that are drawn with replacement, (r,); the same draws for all of one n."""
-    means = [np.empty(resamples) for _ in values]
+    means: dict[int, np.ndarray] = {}  # by the place in `values`
     for n in {len(column) for column in values}:
         same = [i for i, column in enumerate(values) if len(column) == n]
         matrix = np.stack([values[i] for i in same], axis=1)
-        start, drawn = 0, _kept if n * resamples <= KEPT else _drawn
-        for counts in drawn(n, resamples, seed if isinstance(seed, int) else tuple(seed)):
-            for i, part in zip(same, (counts @ matrix / n).T, strict=True):
-                means[i][start : start + len(part)] = part
-            start += len(counts)
-    return means
-
-
-def _drawn(n: int, resamples: int, seed: int | tuple[int, ...]) -> Iterator[np.ndarray]:
-    """How often each of n questions is in each resample, (r, n), some resamples at a time; never 256 times."""
-    generator, step = np.random.default_rng(seed), max(1, MEMORY // n)
-    for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        draws = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8)
+        of_draws = np.concatenate([counts @ matrix / n for counts in _drawn(n, resamples, seed)])  # (r, as many)
+        means |= dict(zip(same, of_draws.T, strict=True))
+    return [means[i] for i in range(len(values))]
 
 
 @lru_cache(maxsize=2)  # the comparisons of a page are over the same questions
-def _kept(n: int, resamples: int, seed: int | tuple[int, ...]) -> list[np.ndarray]:
-    return [*_drawn(n, resamples, seed)]
+def _drawn(n: int, resamples: int, seed: tuple[int, ...]) -> list[np.ndarray]:
+    """How often each of n questions is in each resample, (r, n), some resamples a part; never 256 times."""
+    generator, step, parts = np.random.default_rng(seed), max(1, MEMORY // n), []
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        draws = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+        parts.append(np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8))
+    return parts
 
 
 def _interval(draws: np.ndarray) -> tuple[float, float]:

@@ -203,7 +203,7 @@ def counted(study: Study, says: str) -> str:
     """The verdict on what is counted of MHS, its heads and its teachers: as the paper says it, or not."""
     seeds = analyses.by_seed(study)
     if says == "right where all teachers are":
-        questions = [seed.majority().by_question for seed in seeds]
+        questions = [seed.majority() for seed in seeds]
         holds = all((each["student"] | (each["teachers"] < len(study.teachers))).all() for each in questions)
     else:  # heads agree most with ELECTRA
         figure = analyses.figure3(study, analyses.agreements(seeds)["shared"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, Features, Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -147,7 +147,7 @@ def test_numbers_are_texts_and_other_values_are_refused_at_their_row():
     numbers = [{"qid": 7, "question": "How many?", "answer": 42, "label": 1}]
     assert rows_of(load_pairs(numbers)) == [("7", "How many?", "42", 1)]
     frame = pd.DataFrame(numbers * 2)
-    for table in (frame, frame.astype({"qid": float}), frame.set_index("qid"), pa.table(frame.astype({"qid": float}))):
+    for table in (frame, frame.astype({"qid": float}), frame.set_index("qid")):
         assert rows_of(load_pairs(table))[1] == ("7", "How many?", "42", 1)
     assert refusal([DICTS[0], {**DICTS[1], "answer": ["a"]}]) == "pairs, row 2: answer: expected text, got ['a']"
     assert "expected text" in refusal([{"question": "Who?", "answer": "half a character \ud83d", "label": 1}])
@@ -247,16 +247,9 @@ def test_pairs_that_have_both_labels_are_counted(capfd):
     assert "1 pairs have both labels" in capfd.readouterr().err
 
 
-def test_a_table_in_memory_is_read_as_written():
+def test_a_table_in_memory_is_read_as_written_and_has_no_splits():
     categories = FRAME.astype({"question_id": "category", "label": float})
-    for source in (FRAME, categories, pa.table(FRAME), Dataset.from_list(DICTS)):
+    for source in (FRAME, categories, Dataset.from_list(DICTS)):
         assert rows_of(load_pairs(source, questions="all")) == ROWS
-
-
-def test_splits_in_memory_are_asked_for_by_name():
-    whole = DatasetDict({"train": Dataset.from_list(DICTS), "validation": Dataset.from_list(DICTS[:2])})
-    assert rows_of(load_pairs(whole, "dev")) == ROWS[:2]
-    assert rows_of(load_pairs({"train": DICTS[:2], "dev": FRAME[2:]}, "train")) == ROWS[:2]
-    for source, split in (({"train": DICTS}, "test"), (DICTS, "dev")):
-        with pytest.raises(ValueError):
-            load_pairs(source, split)
+        assert "no splits" in refusal(source, lambda table: load_pairs(table, "dev"))
+    assert "expected a list of dicts" in refusal({"train": DICTS})

@@ -58,6 +58,8 @@ def test_heads_and_teachers_are_summed_not_averaged_and_without_teachers_each_he
     from_each = [kd(heads[:, 0], teachers[:, i], labels, 0.1, 5) for i in range(K)]
     for name, part in kd_sum(heads[:, 0], teachers, labels, 0.1, 5)._asdict().items():
         assert_close(part, sum(getattr(each, name) for each in from_each))
+    with pytest.raises(ValueError, match="a teacher a head"):
+        per_head(heads, teachers[:, :1], labels, 0.5, 3)
 
 
 def test_extreme_logits_stay_finite_in_float32_and_minus_infinity_is_a_probability_of_zero():
@@ -69,10 +71,3 @@ def test_extreme_logits_stay_finite_in_float32_and_minus_infinity_is_a_probabili
     assert loss.hard.item() == pytest.approx((2e4 + math.log1p(math.exp(-2))) / 3)
     assert loss.soft.item() == pytest.approx((1e4 + math.log1p(math.exp(-1))) / 3)
     assert student.grad.isfinite().all()
-
-
-def test_teachers_are_one_a_head(logits):
-    heads, teachers, labels = logits
-    for others in (teachers[:, :2], teachers[:, :1]):
-        with pytest.raises(ValueError, match="a teacher a head"):
-            per_head(heads, others, labels, 0.5, 3)

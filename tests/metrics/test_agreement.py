@@ -32,7 +32,7 @@ def test_shared_choices_and_kappas_are_those_worked_by_hand():
         # correct: the head 1 1 0 0, the teacher 1 0 1 1: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2
         assert result.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
     assert agreement(teacher, head, LABELS, QUESTIONS).shared.item() == 1 / 3
-    assert majority(more[0][:, 0], more[1], label, question).cells.to_numpy().sum() == 4
+    assert len(majority(more[0][:, 0], more[1], label, question)) == 4
 
 
 @settings(max_examples=40)
@@ -47,9 +47,9 @@ def test_rank_correlation_is_that_of_scipy_in_each_question(rows):
         assert result[code] == pytest.approx(expected, nan_ok=True)
 
 
-def test_the_cells_and_confidences_are_those_worked_by_hand():
+def test_the_cases_and_confidences_are_those_worked_by_hand():
     teachers = np.stack([choosing(0, 1, 0, 1), choosing(0, 0, 2, 1), choosing(0, 1, 0, 1)], axis=1)
     result = majority(choosing(0, 1, 2, 1), teachers, LABELS, QUESTIONS)
-    assert result.cells.to_dict() == {"right": {3: 1, 2: 1, 1: 1, 0: 0}, "wrong": {3: 0, 2: 0, 1: 0, 0: 1}}
-    assert result.by_question["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
-    assert result.by_question.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]
+    assert result[["teachers", "student"]].to_numpy().tolist() == [[3, True], [2, True], [1, True], [0, False]]
+    assert result["case"].to_dict() == {"p": "all right", "q": "follows", "r": "overrides", "s": "rest"}
+    assert result.loc["r", [f"confidence {j}" for j in range(3)]].tolist() == [1.2, 1.0, 1.2]

@@ -9,7 +9,8 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib.metrics import cost
-from as2lib.metrics.cost import cascade_cost, forward_flops, latency, parameters, sequential_cost, survivors
+from as2lib.metrics.cost import cascade_cost, forward_flops, latency, parameters, sequential_cost
+from as2lib.metrics.pruning import dropped, survivors
 
 # b pairs in a batch · n tokens · d hidden units · f feed-forward units · c = 2 classes
 FIELDS = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
@@ -77,6 +78,7 @@ def test_costs_of_the_papers_table_3(alpha, ct, sr):
 
 def test_128_candidates_at_0_3_by_the_exact_floors_and_without_dropping_the_monolithic_models_cost():
     assert survivors(5, 0.3, 128) == [128, 90, 63, 45, 32]
+    assert (dropped(100, 0.29), dropped(2, 0.3)) == (29, 0)  # of the product as written
     assert cascade_cost(12, EXITS, 0.3, 128) * 128 == pytest.approx(81.0)  # the average batch over the layers
     assert sequential_cost(12, EXITS, 0.3, 128) == pytest.approx((4 * 128 + 6 * 90 + 8 * 63 + 10 * 45 + 12 * 32) / 1536)
     assert cascade_cost(12, EXITS, 0, 17) == 1.0

@@ -55,17 +55,6 @@ def test_only_the_survivors_enter_the_next_layers_and_dropout_is_off():
     assert model.training
 
 
-def test_the_final_logits_are_the_last_exits_and_one_exit_can_be_had_alone():
-    model = cascade()
-    with torch.no_grad():
-        every = model(**batch(13))
-        torch.testing.assert_close(every.logits, every.exit_logits[:, -1], atol=0, rtol=0)
-        for number in range(4):
-            alone = model(**batch(13), only_exit=number)
-            assert alone.exit_logits is None
-            torch.testing.assert_close(alone.logits, every.exit_logits[:, number], atol=0, rtol=0)
-
-
 def gradient(model, number):
     """Which of embeddings, layers and exits a loss at one exit reaches."""
     model.zero_grad()
@@ -111,12 +100,16 @@ def test_a_cascade_that_drops_nothing_scores_as_its_last_exit(family):
     torch.testing.assert_close(scores, exit_scores(model, inputs)[:, -1], atol=1e-6, rtol=0)
 
 
-def test_the_loss_is_the_sum_of_the_exits_cross_entropies():
+def test_the_loss_is_the_sum_of_the_exits_cross_entropies_and_one_exit_can_be_had_alone():
     model, labels = cascade(), torch.tensor([0, 1] * 6 + [1])
-    output = model(**batch(13), labels=labels)
-    entropy = -output.exit_logits.log_softmax(-1)[torch.arange(13), :, labels]  # (b, e)
-    torch.testing.assert_close(output.loss, entropy.mean(0).sum())
-    torch.testing.assert_close(model(**batch(13), labels=labels, only_exit=1).loss, entropy.mean(0)[1])
+    every = model(**batch(13), labels=labels)
+    entropy = -every.exit_logits.log_softmax(-1)[torch.arange(13), :, labels]  # (b, e)
+    torch.testing.assert_close(every.loss, entropy.mean(0).sum())
+    assert torch.equal(every.logits, every.exit_logits[:, -1])
+    for number in range(4):
+        alone = model(**batch(13), labels=labels, only_exit=number)
+        assert torch.equal(alone.logits, every.exit_logits[:, number])
+        torch.testing.assert_close(alone.loss, entropy.mean(0)[number])
 
 
 def ranked(columns, alpha, question=None):
@@ -136,11 +129,6 @@ def test_the_rule_worked_by_hand_where_those_dropped_later_stand_before_those_dr
     assert ranking.log_odds.tolist() == pytest.approx([0.2, -1e-6, 0.8, 0.6, 0.2 - 1e-6], abs=1e-12)
     [ranking] = ranked([[4, 3, 2, 1], [1, 2, 9, 9], [5, 5, 5, 5]], [0.25, 0.4])
     assert ranking.order.tolist() == [1, 2, 0, 3]
-
-
-def test_the_floor_is_of_the_product_as_written():
-    assert pruning.dropped(100, 0.29) == 29
-    assert pruning.dropped(2, 0.3) == 0
 
 
 @pytest.mark.parametrize("size", [1, 7, 13, 130])

@@ -5,7 +5,7 @@ from transformers import AutoModelForSequenceClassification
 from as2lib import models
 from as2lib.models import cross_encoder
 from as2lib.models.cross_encoder import BACKBONES
-from as2lib.models.mean import MeanForSequenceClassification, mean_of_real
+from as2lib.models.mean import MeanForSequenceClassification
 from tests.encoders import batch, classifier
 
 
@@ -53,8 +53,3 @@ def test_its_folder_says_what_it_reads_and_gives_fewer_layers_too(family, tmp_pa
     assert len(fewer.model.base_model.encoder.layer) == 2
     assert fewer.config.num_hidden_layers == 2
     assert not torch.allclose(logits(fewer, batch()), logits(mean, batch()), atol=1e-3)
-
-
-def test_a_mean_under_an_integer_mask_of_rows_ignores_padding():
-    hidden = torch.tensor([[[2.0], [4.0], [torch.finfo().max]]])
-    assert mean_of_real(hidden, torch.tensor([[1, 1, 0]])).tolist() == [[[3.0]]]

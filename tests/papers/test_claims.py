@@ -41,7 +41,7 @@ def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
 @pytest.mark.parametrize(("right", "verdict"), [(True, "reproduced"), (False, "contradicted")])
 def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, right, verdict):
     counted = pandas.DataFrame({"teachers": [3, 3, 1], "student": [True, right, False]})
-    seeds = [SimpleNamespace(majority=lambda: SimpleNamespace(by_question=counted))]
+    seeds = [SimpleNamespace(majority=lambda: counted)]
     monkeypatch.setattr(claims.analyses, "by_seed", lambda study: seeds)
     assert claims.counted(invented, "right where all teachers are") == verdict
 

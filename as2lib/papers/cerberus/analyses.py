@@ -10,7 +10,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import ranking
-from as2lib.metrics.agreement import Agreement, Majority, agreement, majority
+from as2lib.metrics.agreement import Agreement, agreement, majority
 from as2lib.papers import paper_tables
 from as2lib.papers.cerberus.rows import ours, roles, trivial
 from as2lib.study import Study, results
@@ -62,7 +62,7 @@ class Seed(NamedTuple):
     label: pandas.Series
     question_id: pandas.Index
 
-    def majority(self, ranker: str = "") -> Majority:
+    def majority(self, ranker: str = "") -> pandas.DataFrame:
         """How a ranker's choices (default: the student's) stand to those of the teachers."""
         return majority(self.rankers[ranker or self.rankers.columns[0]], self.teachers, self.label, self.question_id)
 
