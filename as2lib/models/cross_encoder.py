@@ -3,7 +3,6 @@
 b pairs · c = 2 classes
 """
 
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def for_ranking(model: nn.Module) -> nn.Module:
     Raises ValueError where the names of its labels say that label 0 is the correct one.
     """
     _require_class_one_answers(model)
-    in_float32(part for _, part in outside(model))
+    classify_in_float32(model)
     return first_token.reading(model)
 
 
@@ -84,13 +83,11 @@ def set_attention(model: nn.Module, kind: str) -> None:
             config._attn_implementation = kind
 
 
-def outside(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """The modules of a classifier of transformers that are not its encoder's; none of any other model."""
+def classify_in_float32(model: nn.Module) -> None:
+    """Let a classifier of transformers compute in float32 what is not its encoder's; any other model stays."""
     prefix = getattr(model, "base_model_prefix", "")
     if prefix and hasattr(model, prefix) and not type(model).__module__.startswith("as2lib."):
-        for name, part in model.named_modules():
-            if name.partition(".")[0] != prefix:
-                yield name, part
+        in_float32(part for name, part in model.named_modules() if name.partition(".")[0] != prefix)
 
 
 class BackboneConfig(PretrainedConfig):

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from as2lib.models.cross_encoder import BackboneConfig, outside
-from as2lib.models.logits import in_float32
+from as2lib.models.cross_encoder import BackboneConfig, classify_in_float32
 
 
 class MeanConfig(BackboneConfig):
@@ -47,7 +46,7 @@ class MeanForSequenceClassification(PreTrainedModel):
         config.check()
         self.model = AutoModelForSequenceClassification.from_config(config.part(config.num_hidden_layers))
         read_mean(self.model.base_model.encoder)
-        in_float32(part for _, part in outside(self.model))
+        classify_in_float32(self.model)
         self.post_init()
 
     @classmethod
