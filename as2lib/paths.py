@@ -16,6 +16,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 PACKAGE = Path(__file__).resolve().parent
+EXPONENT_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
 def find_root() -> Path:
@@ -102,23 +103,24 @@ def file_at(name: str) -> Path:
     return folder / file if folder else find_root() / name
 
 
-class _Yaml(yaml.SafeLoader):
-    """YAML in which 1e-3 is a number, as in YAML 1.2."""
-
-
-EXPONENT_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
-_Yaml.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT_NUMBER, [*"-+.0123456789"])
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """The keys of a YAML file that anybody may have written.  Raises ValueError, in one line, for another file."""
     try:
-        content = yaml.load(path.read_bytes(), _Yaml)
+        content = with_numbers(yaml.safe_load(path.read_bytes()))
     except yaml.YAMLError as error:
         raise ValueError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from None
     if not isinstance(content or {}, dict):
         raise ValueError(f"{path}: expected keys and values, such as title: mine, got {content!r:.60}")
     return content or {}
+
+
+def with_numbers(value: Any) -> Any:
+    """What YAML has, with numbers such as 1e-3, which are text in YAML 1.1."""
+    if isinstance(value, dict):
+        return {key: with_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(item) for item in value]
+    return float(value) if isinstance(value, str) and EXPONENT_NUMBER.fullmatch(value) else value
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from as2lib.data.sets import is_watched
-from as2lib.paths import find_root, params_folder, read_yaml, settle_notebook
+from as2lib.paths import find_root, params_folder, read_yaml, settle_notebook, with_numbers
 from as2lib.study import catalogue, params, run
 from as2lib.study.run import Row, Run
 from as2lib.study.store import Store, StoredRun
@@ -37,7 +37,7 @@ class Study(params.Params):
         if "ipykernel" in sys.modules:  # a notebook's, which papermill runs in any folder
             settle_notebook()
         if isinstance(study, dict):
-            return cls._checked(f"the parameters of {study.get('name')}", study, overrides)
+            return cls._checked(f"the parameters of {study.get('name')}", with_numbers(study), overrides)
         if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
             raise ValueError(f"study: expected a study's name, file or keys, got {study!r}")
         path = Path(study)
