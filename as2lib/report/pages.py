@@ -22,6 +22,7 @@ LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
 HEAD = re.compile(r"^# (.*)")
 PYTHON = {"kernel_name": "python3", "language": "python"}  # this one, whatever kernel a notebook's author had
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
+PLACE = re.compile(r'\nsave = ".*"')  # what a page's parameters say of this machine
 UNCOLOURED = re.compile(r'<span class="(?!ow|[kscm])\w\w?">([^<]*)</span>')  # names and signs in code
 
 
@@ -69,6 +70,7 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
             cell.source = cell.source if is_front else cell.source.replace("](../docs/", "](../../docs/")
         else:
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]  # bars and warnings
+            cell.source = PLACE.sub("", cell.source)
             cell.metadata["peek"] = not any(map(_is_for_reader, cell.outputs))
     script = (TEMPLATE / "report.js").read_text(encoding="utf-8")
     resources = {

@@ -27,9 +27,13 @@ def test_html_in_a_title_is_shown_as_text(tmp_path):
 def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
     cells = [nbformat.v4.new_markdown_cell("## Nothing here"), nbformat.v4.new_code_cell("table")]
     shown = nbformat.v4.new_output("display_data", {"text/html": "<p>a table</p>"})
-    cells += [nbformat.v4.new_markdown_cell("## Something"), nbformat.v4.new_code_cell("table", outputs=[shown])]
+    cells += [
+        nbformat.v4.new_markdown_cell("## Something"),
+        nbformat.v4.new_code_cell('study = "a"\nsave = "/tmp/x"', outputs=[shown]),
+    ]
     text = page(tmp_path, *cells, study="a", made_of="", others={})
     assert "Something" in text
+    assert "/tmp/x" not in text
     assert "Nothing here" not in text
 
 
