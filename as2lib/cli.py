@@ -15,12 +15,12 @@ from as2lib.paths import PACKAGE
 
 HELP = "Efficient answer sentence selection: run and read a study; train, rank and score with models of your own."
 app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (training.train, scoring.rank, scoring.score, comparing.compare, scoring.export, initiating.init):
-    app.command()(command)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(studying.study)
-for command in (studying.plan, studying.fit, studying.page, studying.check, studying.publish):
-    app.command()(command)
-RESUMED = ("fit", "study", "train")  # commands that keep what they have made when they are interrupted
+COMMANDS = [training.train, scoring.rank, scoring.score, comparing.compare, scoring.export, initiating.init]
+COMMANDS += [studying.study, studying.plan, studying.fit, studying.page, studying.check, studying.publish]
+for command in COMMANDS:  # what `study` does not know is Snakemake's
+    others = command is studying.study
+    app.command(context_settings={"allow_extra_args": others, "ignore_unknown_options": others})(command)
+RESUMED = ("as2 fit", "as2 study", "as2 train")  # commands that keep what they have made when they are interrupted
 
 
 @app.callback(invoke_without_command=True)
@@ -56,8 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: {line}", file=sys.stderr)
         return 2
     if code == 128 + signal.SIGINT:
-        resumed = name.removeprefix("as2 ") in RESUMED
-        way_on = "; what is finished is kept, and the same command goes on" if resumed else ""
+        way_on = "; what is finished is kept, and the same command goes on" if name in RESUMED else ""
         print(f"{name}: interrupted{way_on}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
@@ -72,7 +71,3 @@ def line_of(error: Exception, name: str = "as2") -> str | None:
     if isinstance(error, OSError) or (isinstance(error, ValueError | KeyError) and raised_in.is_relative_to(PACKAGE)):
         return " ".join(str(error.args[0] if isinstance(error, KeyError) else error).split())
     return None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, content, folder_of, read_config
-from as2lib.models.logits import Float32Linear, two_class_logits
+from as2lib.models.logits import Float32Linear
 from as2lib.paths import expanded, require_new, whole_folder, work_folder
 
 GRAPH = "model.onnx"
@@ -39,7 +39,7 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
         kind = model.config.model_type
         raise ValueError(f"{name}: expected one encoder or a student with heads, got a {kind}, which is not exported")
     with whole_folder(out) as folder:
-        write_graph(Whole(model, encoder).eval(), folder / GRAPH)
+        write_graph(model.eval(), encoder, folder / GRAPH)
         if int8:
             from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -90,38 +90,25 @@ class Exported(nn.Module):
         return dict(zip(names, map(torch.from_numpy, self.session.run(names, inputs)), strict=True))
 
 
-class Whole(nn.Module):
-    """A model from the tokens to its logits, and to those of its heads."""
-
-    def __init__(self, model: nn.Module, encoder: PairEncoder):
-        super().__init__()
-        self.model = model
-        self.inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.has_token_types else [])]
-        self.outputs = ["logits", "head_logits"] if hasattr(model, "heads") else ["logits"]
-        for layer in model.modules():  # graphs know no autocast
-            if isinstance(layer, Float32Linear):
-                layer.__class__ = nn.Linear
-
-    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        output = self.model(**dict(zip(self.inputs, tensors, strict=True)))
-        logits = two_class_logits(output.logits)  # (b, c)
-        return (logits, output.head_logits) if len(self.outputs) == 2 else (logits,)  # (b, k, c)
-
-
 @torch.no_grad()
-def write_graph(whole: Whole, path: Path) -> None:
+def write_graph(model: nn.Module, encoder: PairEncoder, path: Path) -> None:
     """An ONNX file of any number of pairs and tokens."""
+    for layer in model.modules():  # graphs know no autocast
+        if isinstance(layer, Float32Linear):
+            layer.__class__ = nn.Linear
     mask = torch.ones(3, 11, dtype=torch.int64)  # sizes that are no other dimension of the model, and padding
     mask[1, 7:] = 0
-    batch = {"input_ids": 5 * mask, "attention_mask": mask, "token_type_ids": torch.zeros_like(mask)}
+    batch = {"input_ids": 5 * mask, "attention_mask": mask}
+    if encoder.has_token_types:
+        batch["token_type_ids"] = torch.zeros_like(mask)
     free: Any = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     torch.onnx.export(
-        whole,
-        tuple(batch[name] for name in whole.inputs),
+        model,
+        (),
         path,
-        input_names=whole.inputs,
-        output_names=whole.outputs,
-        dynamic_shapes=(tuple(free for _ in whole.inputs),),
+        kwargs=batch,
+        output_names=["logits", "head_logits"] if hasattr(model, "heads") else ["logits"],
+        dynamic_shapes=dict.fromkeys(batch, free),
         dynamo=True,
         external_data=False,
         verbose=False,

@@ -87,7 +87,7 @@ class Ranker:
         config = getattr(model, "config", None)
         self.device = computing_on(device)
         self._autocast = computed_in(precision, self.device)
-        score.check_precision(self._autocast, self.device)
+        score.autocast(self.device, self._autocast)  # what can't be is refused now
         self.precision = getattr(model, "precision", self._autocast)  # of an exported model: what it was exported in
         self._exits = list(getattr(config, "exits", ()))
         self.is_probability = getattr(config, "probabilities", True)
@@ -175,15 +175,16 @@ class Ranker:
         odds, parts = self.log_odds([questions[i] for i in number], answers, number, batch_size, progress)
         rankings, start = [], 0
         for size in map(len, lists):
-            order = numpy.argsort(-odds[start : start + size], kind="stable")
-            scores = numpy.minimum.accumulate(self.probability(odds[start + order]))  # a sigmoid errs in its last digit
+            order = start + numpy.argsort(-odds[start : start + size], kind="stable")
+            scores = numpy.minimum.accumulate(self.probability(odds[order]))  # a sigmoid errs in its last digit
             ranking = []
-            for position, p in zip(order[:top].tolist(), scores.tolist(), strict=False):
-                i = start + position
+            for i, p in zip(order[:top].tolist(), scores.tolist(), strict=False):
                 probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
-                row, name = rows[i] if isinstance(rows[i], Mapping) else None, read[i].get("candidate_id")
-                log_odds_of_row = None if self.model is None else float(odds[i])
-                ranking.append(Ranked(answers[i], p, log_odds_of_row, position, probabilities, name, row))
+                z, row = (
+                    None if self.model is None else float(odds[i]),
+                    rows[i] if isinstance(rows[i], Mapping) else None,
+                )
+                ranking.append(Ranked(answers[i], p, z, i - start, probabilities, read[i].get("candidate_id"), row))
             rankings.append(ranking)
             start += size
         return rankings
@@ -226,13 +227,13 @@ class Ranker:
                 items = self.encoder.items(*texts, number[part])
                 options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
                 values = score.outputs(self.model, self.encoder, items, zip(*texts, strict=True), **options)
-                odds.append(score.log_odds(values["logits"]))
-                score.require_numbers(odds[-1], *texts)
-                parts.append(score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits))
+                of_part = score.log_odds(values["logits"])
+                of_names = score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
             else:
-                of_exits = self._log_odds_by_exits(*texts, number[part], batch_size)
-                odds.append(of_exits[0])
-                parts.append(of_exits[1])
+                of_part, of_names = self._log_odds_by_exits(*texts, number[part], batch_size)
+            score.require_numbers(of_part, *texts)
+            odds.append(of_part)
+            parts.append(of_names)
         names = parts[0] if parts else ()
         return numpy.concatenate(odds), {name: numpy.concatenate([part[name] for part in parts]) for name in names}
 

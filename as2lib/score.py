@@ -53,26 +53,21 @@ def score(
 ) -> Scores:
     """P(correct) of every pair.
 
-    model: as `models.load` gives it, where it is to compute; a ranker of one label has the logits (0, z).
+    model: as `models.load` gives it, where it is to compute; it is left in evaluation mode.  Of one label, z, logits
+        are (0, z).
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
     batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.  progress: shown as a bar.
     Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
     Equal candidates of a question are scored once, where its pairs stand together and a model reads each alone.
-    The model is left in the mode, train or eval, in which it came.
     Raises ValueError that names the first pair whose score is no number.
     """
     from as2lib.data.pairs import encoded
 
-    encoder = paired(model, encoder)
+    encoder = paired(model.eval(), encoder)
     table = pairs.select_columns(["question", "answer"]).with_format("arrow")[:]
     texts = (zip(*batch.to_pydict().values(), strict=True) for batch in table.to_batches(max_chunksize=65_536))
-    training = model.training
-    model.eval()
-    try:
-        items = encoded(pairs, encoder)
-        values = outputs(model, encoder, items, chain.from_iterable(texts), precision, batch_tokens, progress=progress)
-    finally:
-        model.train(training)
+    items = encoded(pairs, encoder)
+    values = outputs(model, encoder, items, chain.from_iterable(texts), precision, batch_tokens, progress=progress)
     odds = log_odds(values["logits"])
     require_numbers(odds, pairs["question"], pairs["answer"])
     return Scores(sigmoid(odds), **values)
@@ -174,16 +169,12 @@ def log_odds(logits: numpy.ndarray) -> numpy.ndarray:
 
 
 def autocast(device: str, precision: str) -> torch.autocast:
-    check_precision(precision, device)
-    return torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16")
-
-
-def check_precision(precision: str, device: str) -> None:
-    """Raises ValueError for another than "float32" and "bf16", and for bf16 where the device doesn't multiply it."""
+    """A context to compute in "float32" or "bf16".  Raises ValueError for another, and for bf16 that a device lacks."""
     if precision not in ("float32", "bf16"):
         raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
     if precision == "bf16" and not native_bf16(device):
         raise ValueError(f'precision: expected "float32" on this {device}, which does not multiply bf16, got "bf16"')
+    return torch.autocast(device.partition(":")[0], dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
 @contextmanager

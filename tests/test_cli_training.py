@@ -3,7 +3,6 @@ import shutil
 import signal
 from pathlib import Path
 
-import numpy
 import pandas
 import pytest
 import torch
@@ -124,7 +123,7 @@ def test_a_fit_whose_folder_can_not_be_written_keeps_its_checkpoint(own_loss, ca
     assert not list(Path("work/trained").iterdir())
 
 
-def test_a_teacher_may_be_a_table_of_scores_whatever_its_order_and_stands_beside_its_student(folder, capsys):
+def test_a_teacher_may_be_a_table_of_scores_and_stands_beside_its_student(folder, capsys):
     parts = [pandas.read_csv(f"mine/{split}.tsv", sep="\t") for split in ("train", "dev", "test")]
     table = pandas.concat(parts, ignore_index=True)
     table["probability"] = 0.1 + 0.8 * table.pop("label")
@@ -133,10 +132,4 @@ def test_a_teacher_may_be_a_table_of_scores_whatever_its_order_and_stands_beside
     output = capsys.readouterr()
     assert "loss kd" in output.out
     assert re.search(r"test: teacher llm.jsonl +100.00 +100.00", output.out)
-    table = table.sample(frac=1, random_state=0)
-    table["log_odds"] = numpy.log(table["probability"] / (1 - table.pop("probability")))
-    table.to_csv("shuffled.csv", index=False)
-    assert train("--teacher-scores", "shuffled.csv", out="second") == 0
-    first, second = (load_file(f"{name}/model.safetensors") for name in ("a/b/first", "second"))
-    assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
-    assert train("--teacher-scores", "llm.jsonl", "--teacher", "reranker", out="third") == 0
+    assert train("--teacher-scores", "llm.jsonl", "--teacher", "reranker", out="second") == 0

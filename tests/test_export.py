@@ -46,20 +46,16 @@ def test_what_cannot_be_exported_is_refused_before_a_folder_is_there(tmp_path):
             Ranker.load(folder, **option)
 
 
-def test_telemetry_is_off_and_an_exported_ranker_is_pickled(tmp_path, onnx, monkeypatch):
+def test_int8_stays_near_telemetry_is_off_and_an_exported_ranker_is_pickled(tmp_path, onnx, monkeypatch):
     calls = []
     monkeypatch.setattr("onnxruntime.disable_telemetry_events", lambda: calls.append("off"))
-    ranker = Ranker.load(export(saved("electra", tmp_path / "model"), tmp_path / "out"))
-    again = pickle.loads(pickle.dumps(ranker))
-    assert calls == ["off", "off"]
-    assert again.rank(QUESTIONS[0], LISTS[0]) == ranker.rank(QUESTIONS[0], LISTS[0])
-
-
-def test_int8_stays_near(tmp_path, onnx):
     folder = saved("electra", tmp_path / "model")
     ranker, exact = Ranker.load(export(folder, tmp_path / "out", int8=True)), Ranker.load(folder).predict(pairs_of())
     assert ranker.precision == "int8"
     assert 0 < abs(ranker.predict(pairs_of()) - exact).max() < 0.1
+    again = pickle.loads(pickle.dumps(ranker))
+    assert calls == ["off", "off"]
+    assert again.rank(QUESTIONS[0], LISTS[0]) == ranker.rank(QUESTIONS[0], LISTS[0])
 
 
 def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_where_it_is_asked_for_once(tmp_path, onnx):

@@ -41,25 +41,26 @@ def compare(
     require_place(out, TABLE_SUFFIXES, *runs, judgements)
     names = measures.split()
     ranking.require_measures(names)
-    judged = trec_table(judgements, "query_id 0 doc_id relevance", int)
+    judged = trec_table(judgements, "query_id 0 doc_id relevance", "relevance")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     ids = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
     if len(ids) < 2:
         got = f"got {len(ids)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    values = {run: values_of_system(run, judged, ids, names) for run in runs}
+    values: dict[str, pd.DataFrame] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for run in runs:  # a pattern stands for the seeds of a system: the mean of each question
+        seeds = [values_of(path, judged, ids, names) for path in sorted(glob(run)) or [run]]
+        values[run] = sum(seeds[1:], seeds[0]) / len(seeds)
+        means = {ranking.MEANS.get(name, name): ranking.scale(name) * values[run][name].mean() for name in names}
+        rows[run] = {"run": Path(run).name, **means}
     first, scale = names[0], ranking.scale(names[0])
     others = [run for run in values if run != baseline]
     tests = [significance.compare(values[run][first], values[baseline][first]) for run in others]
-    p_values = dict(zip(others, significance.holm([test.p for test in tests]), strict=True))
-    rows: dict[str, dict[str, Any]] = {}
-    for run, table in values.items():
-        means = {ranking.MEANS.get(name, name): ranking.scale(name) * table[name].mean() for name in names}
-        rows[run] = {"run": Path(run).name, **means}
-    for run, test in zip(others, tests, strict=True):
+    for run, test, p in zip(others, tests, significance.holm([test.p for test in tests]), strict=True):
         rows[run] |= {"difference": scale * test.difference, "95 % low": scale * test.low, "high": scale * test.high}
         side = "better" if test.difference > 0 else "worse"
-        rows[run] |= {"p": p_values[run], "verdict": side if p_values[run] < 0.05 else "may be chance"}
+        rows[run] |= {"p": p, "verdict": side if p < 0.05 else "may be chance"}
     minus = f"{ranking.MEANS.get(first, first)} minus that of {Path(baseline).name}"
     line = f"difference: {minus}; p: permutation test, Holm's over {len(tests)}\n"
     print_rows([*rows.values()], f"{line}{len(ids)} questions, policy {questions}, ties against the system", as_json)
@@ -68,14 +69,7 @@ def compare(
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 
-def values_of_system(pattern: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
-    """The values of a run; of several that a pattern stands for, the seeds of a system, each question's mean."""
-    paths = sorted(glob(pattern)) or [pattern]  # the name itself is what is missing then
-    tables = [values_of_run(path, judged, ids, measures) for path in paths]
-    return sum(tables[1:], tables[0]) / len(tables)
-
-
-def values_of_run(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
+def values_of(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
     """Each measure of each of the questions in a run, its ties broken against it; says what does not match.
 
     Judged questions that it lacks count as 0, as do correct candidates that it leaves out; a candidate without a
@@ -83,45 +77,41 @@ def values_of_run(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: 
     """
     from as2lib.metrics import ranking
 
-    run = trec_table(path, "query_id Q0 doc_id rank score tag", float)
+    run = trec_table(path, "query_id Q0 doc_id rank score tag", "score")
     pairs = run.merge(judged, "left", ["query_id", "doc_id"])
     if pairs["relevance"].isna().all():
         ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
         raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got {ranked}")
     there = judged["query_id"].isin(run["query_id"])
-    if lacking := len({*ids} - {*run["query_id"]}):
-        note(f"{path}: {lacking} judged questions are not in it: counted as 0")
-    if absent := int(there.sum() - pairs["relevance"].notna().sum()):
-        note(f"{path}: {absent} judged candidates are not in it: the correct ones count as never found")
-    if unjudged := int(pairs["relevance"].isna().sum()):
-        note(f"{path}: {unjudged} candidates have no judgement: incorrect")
+    lacking, unjudged = len({*ids} - {*run["query_id"]}), int(pairs["relevance"].isna().sum())
+    absent = int(there.sum() - pairs["relevance"].notna().sum())
+    for count, what in (
+        (lacking, "judged questions are not in it: counted as 0"),
+        (absent, "judged candidates are not in it: the correct ones count as never found"),
+        (unjudged, "candidates have no judgement: incorrect"),
+    ):
+        if count:
+            note(f"{path}: {count} {what}")
     pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
     pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
     return ranking.calculate(*(table[table["query_id"].isin(ids)] for table in (judged, pairs)), measures)
 
 
-def trec_table(path: str, fields: str, kind: type) -> "pd.DataFrame":
-    """The rows of a TREC file.  kind: of its number, the score or the relevance.
+def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
+    """The rows of a TREC file.  number: the field that is one, the score or the relevance.
 
     Raises ValueError at a row of other fields, and at a candidate that stands there twice.
     """
     import pandas as pd
 
-    names, rows = fields.split(), []
-    number = names[3] if kind is int else names[4]
+    names = fields.split()
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        for place, line in enumerate(file, 1):
-            try:
-                row = dict(zip(names, line.split(), strict=True))
-                row[number] = kind(row[number])
-                if row[number] != row[number]:
-                    raise ValueError("nan")
-            except ValueError:
-                raise ValueError(f"{path}: row {place}: expected {fields} (TREC), got {line.strip()!r:.60}") from None
-            rows.append(row)
-    table = pd.DataFrame(rows, columns=names)
-    if table.empty:
-        raise ValueError(f"{path}: expected a TREC file ({fields}), got none")
+        rows = [line.split() for line in file] or [[]]
+    table = pd.DataFrame([row if len(row) == len(names) else [None] * len(names) for row in rows], columns=names)
+    table[number] = pd.to_numeric(table[number], errors="coerce")
+    if (wrong := table[number].isna()).any():
+        row = int(wrong.argmax())
+        raise ValueError(f"{path}: row {row + 1}: expected {fields} (TREC), got {' '.join(rows[row])!r:.60}")
     if (twice := table.duplicated(["query_id", "doc_id"])).any():
         row = table[twice].iloc[0]
         raise ValueError(f"{path}: row {row.name + 1}: {row['query_id']} {row['doc_id']} stands there twice")

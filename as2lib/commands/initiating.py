@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from as2lib.commands.options import Pairs
+from as2lib.commands.options import Encoder, Pairs
 from as2lib.commands.training import splits_of
 from as2lib.paths import expanded, find_root, read_yaml, whole_file
 
@@ -25,7 +25,7 @@ QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
 def init(
     pairs: Pairs,
     name: Annotated[str | None, Option(help="of the study (default: that of the file or folder)")] = None,
-    encoder: Annotated[str | None, Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
+    encoder: Encoder = None,
     quick: Annotated[bool, Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
@@ -63,13 +63,12 @@ def init(
 
 def values_of(pairs: "Dataset", name: str, quick: bool) -> dict[str, Any]:
     """What stands in the template, of training pairs and of what teachers and students are cut from."""
-    from as2lib.fit.start import encoder_of
+    from as2lib.fit.loop import encoder_of
     from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING, cross_encoder
     from as2lib.papers.taken import model_at_hand
 
-    encoder, config = encoder_of(name, pairs, None)
-    if name != NOTHING:
-        config = cross_encoder.configuration(name).to_dict()
+    encoder, start = encoder_of(name, pairs, None)
+    config = start if name == NOTHING else cross_encoder.configuration(name).to_dict()
     depth = config.get("num_hidden_layers", 0)
     if config["model_type"] not in cross_encoder.BACKBONES or depth < 2:
         expected = f"two layers or more of {', '.join(cross_encoder.BACKBONES)}, which students are cut from"

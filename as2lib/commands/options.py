@@ -1,12 +1,18 @@
-"""Arguments and options that several commands have, and the study that they name."""
+"""Arguments and options that several commands have; and the study and the ranker that they name."""
 
 import json
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from as2lib.data.sets import note
+from as2lib.paths import expanded
+
 if TYPE_CHECKING:
+    from as2lib.ranker import Ranker
     from as2lib.study.study import Study
 
 RANKERS = "a folder, a hub name, bm25, word_overlap, cosine:NAME (a sentence encoder), or a run of a study"
@@ -15,6 +21,7 @@ OfStudy = Annotated[str, Option("--study", help="whose runs are meant: a name, o
 Changes = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="such as fit.adapt.steps=10")]
 Model = Annotated[str, Argument(help=RANKERS)]
 Pairs = Annotated[str, Argument(help="a file, a folder of train, dev and test files, or a known set")]
+Encoder = Annotated[str | None, Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')]
 Precision = Annotated[Literal["float32", "bf16", "auto"], Option(help="auto: bf16 where the machine has it")]
 Backend = Annotated[Literal["torch", "onnx"] | None, Option(help="default: an export's, or torch")]
 Device = Annotated[str | None, Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
@@ -40,3 +47,37 @@ def load_study(study: str, changes: list[str] | None = None) -> "Study":
             value = json.loads(value)
         overrides[key] = value
     return Study.load(study, overrides)
+
+
+def load_ranker(name: str, study: str, **settings: Any) -> "Ranker":
+    """The ranker of a name, of which a line or two say how it computes.  settings: of `Ranker.load`."""
+    from as2lib.ranker import Ranker
+
+    ranker = Ranker.load(model_of(name, study), **settings)
+    note(f"{name} computes in {ranker.precision} on {ranker.device}")
+    if not ranker.is_probability:
+        note("scores order the candidates of a question; they are no probabilities")
+    return ranker
+
+
+def model_of(name: str, study: str) -> str | Path:
+    """What `Ranker.load` is to load: a folder, first; that of a study's run; or the name.  Raises as `require_made`."""
+    from as2lib.ranker import only_orders
+
+    folder = expanded(name)
+    if os.path.isdir(folder):  # of no name too long for a file either
+        return folder
+    if only_orders(name) or name not in (loaded := load_study(study)).plan:
+        return name
+    require_made(loaded, name, model=True)
+    return loaded.model(name)
+
+
+def require_made(study: "Study", name: str, model: bool) -> None:
+    """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
+    from as2lib.study import estimate
+
+    missing = [study.plan[other] for other in study.store.needed([name], model)]
+    if any(run.kind == "fit" for run in missing):
+        trained = f"trains what is not here, {len(missing)} runs, {sum(map(estimate.steps, missing)):,} steps"
+        raise FileNotFoundError(f"{name}: no model of it is here; `as2 fit {study.name} {name}` {trained}")

@@ -7,47 +7,32 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from as2lib.commands.options import (
-    AsJson,
-    Backend,
-    BatchSize,
-    Device,
-    Drop,
-    MaxLength,
-    Measures,
-    Model,
-    OfStudy,
-    OwnModel,
-    Policy,
-    Precision,
-)
+from as2lib.commands import options
 from as2lib.paths import expanded
 
 
 def rank(
-    model: Model,
+    model: options.Model,
     question: Annotated[str, Argument(help="a file of pairs, or of questions with candidates; or a question")],
     candidates: Annotated[list[str] | None, Argument(help="default: the lines of standard input")] = None,
     top: Annotated[int | None, Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
     out: Annotated[str | None, Option(help="of a file: CSV, TSV, JSONL, Parquet or a TREC run")] = None,
-    drop: Drop = None,
-    precision: Precision = "float32",
-    backend: Backend = None,
-    device: Device = None,
-    batch_size: BatchSize = None,
-    max_length: MaxLength = None,
-    own_model: OwnModel = None,
-    study: OfStudy = "sample",
+    drop: options.Drop = None,
+    precision: options.Precision = "float32",
+    backend: options.Backend = None,
+    device: options.Device = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
+    own_model: options.OwnModel = None,
+    study: options.OfStudy = "sample",
 ) -> None:
     """Rank the candidates of one question, or of every question of a file.
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands import tables
-    from as2lib.commands.named import load_ranker
     from as2lib.data import load_unlabelled
 
-    settings = {"drop": drop, "precision": precision, "backend": backend, "device": device, "max_length": max_length}
     path, pairs = expanded(question), None
     if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
         if candidates:
@@ -58,7 +43,8 @@ def rank(
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
     else:
         candidates = candidates or lines_of_input(question)
-    ranker = load_ranker(model, study, model=own_model, **settings)
+    computing = {"precision": precision, "backend": backend, "device": device}
+    ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
     if pairs is None:
         for place, ranked in enumerate(ranker.rank(question, candidates, top, batch_size=batch_size), start=1):
             print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
@@ -83,37 +69,35 @@ def lines_of_input(question: str) -> list[str]:
 
 
 def score(
-    model: Model,
+    model: options.Model,
     pairs: Annotated[str | None, Argument(help="a file, a folder or a known set; default: a run's own")] = None,
     split: Annotated[str | None, Option(help="of a folder or a known set (default: test)")] = None,
     out: Annotated[str | None, Option(help="scores as TSV, CSV, JSONL or Parquet")] = None,
     trec: Annotated[str | None, Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
-    questions: Policy = "answered",
-    measures: Measures = "P@1 AP RR nDCG@10",
-    drop: Drop = None,
-    precision: Precision = "float32",
-    backend: Backend = None,
-    device: Device = None,
-    batch_size: BatchSize = None,
-    max_length: MaxLength = None,
-    own_model: OwnModel = None,
-    as_json: AsJson = False,
-    study: OfStudy = "sample",
+    questions: options.Policy = "answered",
+    measures: options.Measures = "P@1 AP RR nDCG@10",
+    drop: options.Drop = None,
+    precision: options.Precision = "float32",
+    backend: options.Backend = None,
+    device: options.Device = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
+    own_model: options.OwnModel = None,
+    as_json: options.AsJson = False,
+    study: options.OfStudy = "sample",
 ) -> None:
     """Score pairs with whatever ranks.  Prints metrics where they have labels.
 
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
-    from as2lib.commands import named, tables
-    from as2lib.commands.options import load_study
+    from as2lib.commands import tables
     from as2lib.data import load_pairs, load_unlabelled, sets
     from as2lib.data.columns import NoLabels
     from as2lib.metrics import ranking
 
-    settings = {"drop": drop, "precision": precision, "backend": backend, "device": device, "max_length": max_length}
+    judgements = expanded(trec).with_suffix(".qrels") if trec else None
     tables.require_place(out, tables.TABLE_SUFFIXES, pairs)
     tables.require_place(trec, (), pairs, out)
-    judgements = expanded(trec).with_suffix(".qrels") if trec else None
     tables.require_place(judgements, (), pairs, out, trec)
     ranking.require_measures(measures.split())
     if pairs:
@@ -123,18 +107,17 @@ def score(
             texts = load_pairs(pairs, part, "all")
         except NoLabels:
             texts = load_unlabelled(pairs, part)
-        title, ranker = Path(pairs).name, named.load_ranker(model, study, model=own_model, **settings)
-        table = tables.score_pairs(ranker, texts, batch_size)
-    elif expanded(model).is_dir():
-        raise ValueError(f"{model}: expected pairs to score with it, a file, a folder or a known set; got none")
+        computing = {"precision": precision, "backend": backend, "device": device}
+        ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
+        title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)
     else:
-        title, loaded = split or "test", load_study(study)
-        named.require_made(loaded, model, model=False)
+        title, loaded = split or "test", options.load_study(study)
+        options.require_made(loaded, model, model=False)
         table = loaded.run(model).scores(title)
     if trec:
         tables.write_run(tables.best_first(table), trec, model)
         if "label" in table:
-            tables.write_judgements(table, judgements)
+            tables.write_trec(table, judgements, 0, label=table["label"])
     if out:
         tables.write_table(table, out)
     if "label" in table:
@@ -145,15 +128,14 @@ def score(
 
 
 def export(
-    model: Model,
+    model: options.Model,
     out: Annotated[Path, Argument(help="a new folder")],
     int8: Annotated[bool, Option("--int8", help="dynamic int8 (default: float32)")] = False,
-    max_length: MaxLength = None,
-    study: OfStudy = "sample",
+    max_length: options.MaxLength = None,
+    study: options.OfStudy = "sample",
 ) -> None:
     """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
-    from as2lib.commands.named import model_of
     from as2lib.export import export
 
-    export(model_of(model, study), out, int8, max_length)
+    export(options.model_of(model, study), out, int8, max_length)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")

@@ -23,7 +23,6 @@ from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
 if TYPE_CHECKING:
     from as2lib.papers import Study
     from as2lib.study.run import Run
-    from as2lib.study.store import Store
 
 # What is to be made is told by content alone, and the study's lock is held here.
 SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
@@ -52,9 +51,9 @@ def study(
         where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
         raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
     if dry_run:
-        rehearse(loaded)
+        print("\n".join(unfinished(loaded)) or f"study {loaded.name}: nothing to make")
         return
-    held = lock(f"study-{loaded.name}", f"study {loaded.name}")  # until this process ends
+    _held = lock(f"study-{loaded.name}", f"study {loaded.name}")  # until this process ends
     if unfinished(loaded):
         workers = workers or (8 if profile else max(1, len(gpus()) or cores // loaded.threads))
         here = ["--cores", str(workers * loaded.threads)]
@@ -63,11 +62,10 @@ def study(
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
         config = ["--config", f"study={loadable(loaded)}", f"workers={workers}"]
         code = run_group([sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config], root)
-        if line := unfinished(loaded):
-            print(line, file=sys.stderr)
-        if code or line:
+        if left := unfinished(loaded):
+            print(f"study {loaded.name}: not all is made, left: {'; '.join(left)}", file=sys.stderr)
+        if code or left:
             raise typer.Exit(code or 1)
-    held.release()
     page = pages.page_file(loaded, catalogue.notebooks(loaded)[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
 
@@ -100,31 +98,14 @@ def loadable(study: "Study") -> str:
     return str(path)
 
 
-def unfinished(study: "Study") -> str:
-    """What of a study's runs, its pages and its check is not made, on one line; "" where all is there."""
+def unfinished(study: "Study") -> list[str]:
+    """What of a study is to be made, a line each with the reason: a system's runs, pages and the check."""
     from as2lib.study import pages
 
-    runs = [name for name in study.store.needed(study.plan) if study.store.find(name) is None]
-    missing = [name for name, stamp in pages.stamps(study).items() if pages.why(study, name, stamp)]
-    names = ", ".join([f"{len(runs)} of {len(study.plan)} runs"] * bool(runs) + missing)
-    return names and f"study {study.name}: not all is made, left: {names}; `as2 plan {study.name}` lists the runs"
-
-
-def rehearse(study: "Study") -> None:
-    """Print what `as2 study` would make, and why."""
-    from as2lib.study import catalogue, pages
-
-    needed = study.store.needed(study.plan)
-    for system, count in Counter(study.plan[name].system for name in needed).items():
-        print(f"  {system}: " + ("not made yet" if count == 1 else f"{count} runs not made yet"))
-    stamps, count = pages.stamps(study), 0
-    for notebook in catalogue.notebooks(study):
-        reason = pages.why(study, notebook.name, stamps[notebook.name])
-        if not reason and not needed.keys().isdisjoint(pages.runs(study, notebook)):
-            reason = "runs that it reads are not made yet"
-        count += bool(reason)
-        print(f"  {notebook.name}: {reason or 'as it should be'}")
-    print(f"{study.name}: {len(needed)} runs; {count} pages")
+    runs = Counter(study.plan[name].system for name in study.store.needed(study.plan))
+    reasons = {name: pages.why(study, name, stamp) for name, stamp in pages.stamps(study).items()}
+    lines = [f"{system}: runs not made yet: {count}" for system, count in runs.items()]
+    return lines + [f"{name}: {reason}" for name, reason in reasons.items() if reason]
 
 
 # ---------------------------------------------------------------- its runs
@@ -133,34 +114,28 @@ def rehearse(study: "Study") -> None:
 def plan(study: StudyName, changes: Changes = None) -> None:
     """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
     from as2lib.study import estimate
+    from as2lib.study.store import ERROR_FILE
 
     loaded = load_study(study, changes)
-    store, needed = loaded.store, loaded.store.needed(loaded.plan)
-    states = {name: state(store, name, name in needed) for name in loaded.plan}
-    for name, where in states.items():
-        parents = ", ".join(run.name for run in loaded.plan[name].parent_runs())
-        print(f"{name:<36} {where}" + (f", from {parents}" if parents else ""))
-    counts = Counter(where.partition(":")[0] for where in states.values())
-    print(f"\n{loaded.name}: {len(states)} runs: {', '.join(f'{count} {where}' for where, count in counts.items())}")
+    store, counts = loaded.store, Counter()
+    needed = store.needed(loaded.plan)
+    for name, run in loaded.plan.items():
+        state = "to do" if name in needed else "no scores"  # made only for its weights
+        error = store.partial(name) / ERROR_FILE
+        if name not in needed and (stored := store.find(name)):
+            state = "published" if stored.scores_only else "done"
+        elif name in needed and error.exists():
+            state = f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
+        counts[state.partition(":")[0]] += 1
+        parents = ", ".join(parent.name for parent in run.parent_runs())
+        print(f"{name:<36} {state}" + (f", from {parents}" if parents else ""))
+    print(f"\n{loaded.name}: {len(loaded.plan)} runs: {', '.join(f'{count} {what}' for what, count in counts.items())}")
     left = [*{store.identity(name): loaded.plan[name] for name in needed}.values()]  # one may have two names
     if names := unpinned(left):
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
     if left:
         steps, hours = sum(map(estimate.steps, left)), sum(map(estimate.hours, left))
         print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
-
-
-def state(store: "Store", name: str, missing: bool) -> str:
-    """ "done", "published", "no scores" (made only for its weights), "to do", or "failed: …" with the error."""
-    from as2lib.study.store import ERROR_FILE
-
-    if not missing:
-        stored = store.find(name)
-        return "no scores" if stored is None else "published" if stored.scores_only else "done"
-    error = store.partial(name) / ERROR_FILE
-    if not error.exists():
-        return "to do"
-    return f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
 
 
 def unpinned(runs: "Iterable[Run]") -> list[str]:
@@ -211,15 +186,19 @@ def page(
     from as2lib.study import catalogue, pages
 
     loaded = load_study(study)
+    first, *others = catalogue.notebooks(loaded)
     if name:
-        make_page(loaded, name)
+        matching = [page.name for page in (first, *others) if name in (page.name, page.name[:2])]
+        if not matching:
+            names = ", ".join(page.name for page in (first, *others))
+            raise ValueError(f"expected one of {names}; got {name!r}")
+        make_page(loaded, matching[0])
         return
     stamps, measured = pages.stamps(loaded), (loaded.folder / "scores" / "times").exists()
-    first, *others = catalogue.notebooks(loaded)
-    chosen = [notebook for notebook in others if not (beside and notebook.timed and not measured)]
+    chosen = [page for page in others if not page.timed or measured] if beside else [*others, first]  # it reads others
     failed = 0
-    for notebook in chosen if beside else [*chosen, first]:  # the first one reads the others
-        started, name = time.perf_counter(), notebook.name
+    for name in (page.name for page in chosen):
+        started = time.perf_counter()
         with suppress(Timeout), lock(f"page-{loaded.variant}-{name}", wait=False):
             if not pages.why(loaded, name, stamps[name]):
                 continue
@@ -241,25 +220,20 @@ def error_file(study: "Study", name: str) -> Path:
 
 
 def make_page(study: "Study", name: str) -> None:
-    """Run a notebook, of this name or this number, and make its page; one that fails leaves the page before it."""
+    """Run a notebook and make its page; one that fails leaves the page before it."""
     from papermill import inspect_notebook
 
     from as2lib.report.pages import execute, render, studies_with_pages
     from as2lib.study import catalogue, pages
     from as2lib.study.store import noting
 
-    names = [notebook.name for notebook in catalogue.notebooks(study)]
-    name = next((page for page in names if name in (page, page[:2])), name)
-    if name not in names:
-        raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
     error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
         if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":
-            raise ValueError(
-                f"{source.name}: expected overrides = {{}}, as a study's page is of its file, got {overrides}; "
-                f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
-            )
+            expected = "expected overrides = {}, as a study's page is of its file"
+            way_out = f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
+            raise ValueError(f"{source.name}: {expected}, got {overrides}; {way_out}")
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
         execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
@@ -269,7 +243,7 @@ def make_page(study: "Study", name: str) -> None:
             print(f"{name}: {part} is not at hand, and {lost[0]} has numbers of it; what is published stays")
             return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
-        up = "../" if page.parent == study.folder else ""
+        up, names = "../" if page.parent == study.folder else "", [page.name for page in catalogue.notebooks(study)]
         render(executed, page, names, title, made_of, studies_with_pages(study.variant, page.stem, up))
     for file in pages.outputs(study, name, timing=True):
         if file != page and file.relative_to(study.folder) not in fresh:  # of an earlier page, which had more of them

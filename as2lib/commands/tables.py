@@ -104,19 +104,14 @@ def write_table(table: pd.DataFrame, path: str | Path | None, **options: Any) ->
 
 def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
     """A TREC run of candidates, best first."""
-    tag = tag.replace("/", "-")
-    columns = {"Q0": "Q0", "doc_id": candidate_names(table), "rank": table["rank"], "score": ranked_by(table)}
-    write_trec(table, path, **columns, tag=field(tag))
+    columns = {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
+    write_trec(table, path, "Q0", **columns)
 
 
-def write_judgements(table: pd.DataFrame, path: str | Path) -> None:
-    """The labels as TREC's qrels."""
-    write_trec(table, path, zero=0, doc_id=candidate_names(table), label=table["label"])
-
-
-def write_trec(table: pd.DataFrame, path: str | Path, **columns: Any) -> None:
-    rows = pd.DataFrame({"query_id": table["question_id"].map(field), **columns})
-    write_table(rows, path, sep=" ", header=False, quoting=csv.QUOTE_NONE)
+def write_trec(table: pd.DataFrame, path: str | Path, second: str | int, **columns: Any) -> None:
+    """A TREC file: the question, a second field that nobody reads, the candidate, and some columns."""
+    ids = {"query_id": table["question_id"].map(field), "second": second, "doc_id": candidate_names(table)}
+    write_table(pd.DataFrame(ids | columns), path, sep=" ", header=False, quoting=csv.QUOTE_NONE)
 
 
 def candidate_names(table: pd.DataFrame) -> pd.Series:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from as2lib.commands.options import OfStudy, Pairs, Precision
-from as2lib.paths import expanded, lock, require_new, whole_folder, work_folder
+from as2lib.commands.options import Encoder, OfStudy, Pairs, Precision, model_of
+from as2lib.data.sets import note
+from as2lib.paths import expanded, require_new, whole_folder, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -25,7 +26,7 @@ FIT_OPTIONS = ("epochs", "steps", "evaluate_every", "batch_size", "alpha", "tau"
 def train(
     pairs: Pairs,
     out: Annotated[Path, Option(help="where the model's folder goes")],
-    model: Annotated[str | None, Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')] = None,
+    model: Encoder = None,
     teacher: Annotated[list[str] | None, Option(help="any reranker; of several each has a head")] = None,
     loss: Annotated[str | None, Option(help="ce, ranknet, listwise_kl, kd, … or my.module:function")] = None,
     teacher_scores: Annotated[list[str] | None, Option(help="a table of what a teacher said")] = None,
@@ -48,12 +49,12 @@ def train(
     out = expanded(out).resolve()
     options = {name: value for name, value in locals().items() if value is not None}
     settings = {name: options[name] for name in FIT_OPTIONS if name in options}
+    asked = sha256(repr(options).encode()).hexdigest()[:24]
     from as2lib import fit
-    from as2lib.commands.named import model_of
     from as2lib.data.encode import cut_share
     from as2lib.data.teacher_scores import TeacherScores
     from as2lib.fit import objectives
-    from as2lib.fit.start import encoder_of, measured
+    from as2lib.fit.loop import encoder_of, measured
     from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
     from as2lib.precision import computed_in, computing_on
     from as2lib.ranker import only_orders
@@ -62,63 +63,50 @@ def train(
     teachers, tables, model = teacher or [], teacher_scores or [], model or DEFAULT_ENCODER
     for name in filter(only_orders, teachers):
         raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
-    loss = loss or objectives.usual(len(teachers) + len(tables))
-    objectives.check(loss, len(teachers) + len(tables))
-    asked, place = (sha256(repr(value).encode()).hexdigest()[:24] for value in (options, str(out)))
-    with lock(f"train-{place}", str(out)):
-        require_new(out)  # another command may have made it meanwhile
-        splits = splits_of(pairs, seed, allow_shared_questions)
-        encoder, start = encoder_of(model, splits["train"], max_length)
-        share = f"{cut_share(measured(splits['train']), encoder):.1%}"
-        name = "a small encoder from nothing" if model == NOTHING else model
-        print(f"model: {name}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
-        settings["precision"] = computed_in(precision)
-        settings["learning_rate"] = learning_rate or LEARNING_RATES[model == NOTHING]
-        if model == NOTHING:
-            import torch
+    loss = objectives.checked(loss, len(teachers) + len(tables))
+    splits = splits_of(pairs, seed, allow_shared_questions)
+    encoder, start = encoder_of(model, splits["train"], max_length)
+    share = f"{cut_share(measured(splits['train']), encoder):.1%}"
+    name = "a small encoder from nothing" if model == NOTHING else model
+    print(f"model: {name}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
+    settings["precision"] = computed_in(precision)
+    settings["learning_rate"] = learning_rate or LEARNING_RATES[model == NOTHING]
+    if model == NOTHING:
+        import torch
 
-            torch.set_num_threads(1)  # a small model gains nothing by more
-            is_long = 3 * len(splits["train"]) > STEPS_FROM_NOTHING * settings.get("batch_size", 32)
-            if is_long and not (epochs or steps):
-                settings["steps"] = STEPS_FROM_NOTHING
-        teachers = [str(model_of(name, study)) for name in teachers]
-        scores = [TeacherScores.read(path) for path in tables]
-        line = ", ".join(f"{name} {value}" for name, value in settings.items())
-        print(f"training on {computing_on()}: loss {loss}, {line}", flush=True)
-        fit_folder = work_folder() / "trained" / f"{asked}.partial"
-        fit_folder.mkdir(parents=True, exist_ok=True)
-        result = fit.train(
-            splits["train"],
-            start,
-            loss,
-            [*teachers, *(teacher.of(splits["train"]) for teacher in scores)],
-            splits["dev"],
-            encoder=encoder,
-            folder=fit_folder,
-            progress=True,
-            allow_shared_questions=True,  # that is seen to
-            **settings,
-        )
-        result.checkpoint = None  # it goes with its folder
-        best_step = result.facts["best_step"] or result.facts["steps"]
-        print(f"kept: the weights of step {best_step}", flush=True)
-        with whole_folder(out) as folder:
-            result.save(folder)
-            dev_map = print_results(folder, splits, teachers, scores)
-            facts = {
-                "encoder": base_name(model),
-                "teachers": ", ".join(map(base_name, [*teachers, *tables])),
-                "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
-                "loss": loss,
-                "dev MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
-                "parameters": f"{result.facts['parameters']:,}",
-                "tokens of a pair": encoder.max_length,
-                "steps": f"{best_step} of {result.facts['steps']}",
-                "seed": seed,
-                "trained in": result.facts["precision"],
-            }
-            write_card(folder, out.name, facts)
-        shutil.rmtree(fit_folder, ignore_errors=True)  # only now: where the save fails, the same command goes on
+        torch.set_num_threads(1)  # a small model gains nothing by more
+        is_long = 3 * len(splits["train"]) > STEPS_FROM_NOTHING * settings.get("batch_size", 32)
+        if is_long and not (epochs or steps):
+            settings["steps"] = STEPS_FROM_NOTHING
+    teachers = [str(model_of(name, study)) for name in teachers]
+    scores = [TeacherScores.read(path) for path in tables]
+    line = ", ".join(f"{name} {value}" for name, value in settings.items())
+    print(f"training on {computing_on()}: loss {loss}, {line}", flush=True)
+    fit_folder = work_folder() / "trained" / f"{asked}.partial"
+    log_odds = [teacher.of(splits["train"]) for teacher in scores]
+    known = {"encoder": encoder, "folder": fit_folder, "allow_shared_questions": True}  # that is seen to
+    result = fit.train(
+        splits["train"], start, loss, [*teachers, *log_odds], splits["dev"], progress=True, **known, **settings
+    )
+    best_step = result.facts["best_step"] or result.facts["steps"]
+    print(f"kept: the weights of step {best_step}", flush=True)
+    with whole_folder(out) as folder:
+        result.save(folder)
+        dev_map = print_results(folder, splits, teachers, scores)
+        facts = {
+            "encoder": base_name(model),
+            "teachers": ", ".join(map(base_name, [*teachers, *tables])),
+            "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
+            "loss": loss,
+            "dev MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
+            "parameters": f"{result.facts['parameters']:,}",
+            "tokens of a pair": encoder.max_length,
+            "steps": f"{best_step} of {result.facts['steps']}",
+            "seed": seed,
+            "trained in": result.facts["precision"],
+        }
+        write_card(folder, out.name, facts)
+    shutil.rmtree(fit_folder)  # only now: where the save fails, the same command goes on
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
@@ -143,7 +131,6 @@ def print_results(
 ) -> float:
     """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP, in percent."""
     from as2lib.commands.tables import metrics_row, print_rows, score_pairs
-    from as2lib.data.sets import note
     from as2lib.ranker import Ranker
 
     rankers = {"word overlap": "word_overlap"} if find_spec("spacy") else {}  # of the extra [study]
@@ -153,9 +140,8 @@ def print_results(
     for split in ("dev", "test"):
         pairs = splits[split]
         tables = {name: score_pairs(Ranker.load(source), pairs) for name, source in rankers.items()}
-        for teacher in scores:
-            if teacher.has(pairs):
-                tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
+        for teacher in (teacher for teacher in scores if teacher.has(pairs)):
+            tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
         rows |= {(split, name): metrics_row(f"{split}: {name}", table) for name, table in tables.items()}
     print_rows([*rows.values()], "policy answered, ties against the system")
     for (split, name), row in rows.items():

@@ -1,18 +1,12 @@
 """What a fit leaves while it runs: its log, and a checkpoint from which a killed one goes on; knows no loss."""
 
-import inspect
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import torch
-from datasets.fingerprint import Hasher
 from torch import nn
 
-from as2lib import plugins
 from as2lib.paths import whole_file
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint"  # in a fit's folder
@@ -72,33 +66,10 @@ def copied(model: nn.Module) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-def start_of(model: nn.Module) -> str:
-    """The hash of the model that a fit starts from: its class, its configuration, and its tensors."""
-    config = getattr(model, "config", None)
-    fields = config.to_dict() if hasattr(config, "to_dict") else {}
-    return Hasher.hash([type(model).__qualname__, {**fields, "_name_or_path": None}, model.state_dict()])
-
-
-def source_of(loss: str | Callable[..., Any]) -> str:
-    """What a loss is: its name, and of one's own the SHA-256 of its module's source."""
-    if isinstance(loss, str):
-        return f"{loss} {plugins.source(loss)}" if plugins.is_path(loss) else loss
-    try:
-        text = inspect.getsource(inspect.getmodule(loss) or loss)
-    except (OSError, TypeError):  # typed at a prompt
-        text = repr(loss)
-    return f"{getattr(loss, '__qualname__', repr(loss))} {sha256(text.encode()).hexdigest()}"
-
-
-def write_log(path: Path, log: list[Entry]) -> None:
-    with whole_file(path) as temporary:
-        temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in log), encoding="utf-8")
-
-
-def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any, state: Progress) -> None:
+def write(path: Path, identity: str, model: nn.Module, optimizer: Any, state: Progress) -> None:
     """One file with everything that the rest of a fit depends on; it replaces the one before whole."""
     content = {
-        "asked": identity,
+        "identity": identity,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
         "progress": vars(state),
@@ -109,25 +80,21 @@ def write(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any
         torch.save(content, temporary)
 
 
-def resume(path: Path, identity: dict[str, Any], model: nn.Module, optimizer: Any) -> Progress:
+def resume(path: Path, identity: str, model: nn.Module, optimizer: Any, device: torch.device) -> Progress:
     """Where a fit goes on: at its checkpoint, to which model, optimizer and torch's generators are set; or at step 0.
 
-    identity: what the fit was asked for, by its content.
+    identity: the hash of all that a fit's weights come from.
     Raises ValueError where the checkpoint is of another fit.
     """
     if not path.exists():
         return Progress()
-    content = torch.load(path, map_location="cpu", weights_only=True)
-    for name, value in identity.items():
-        if (written := content["asked"].get(name)) != value:
-            expected = f"expected the checkpoint of a fit with {name} {value}, got one with {written}"
-            raise ValueError(f"{path}: {expected}; remove it, or name another folder")
+    content = torch.load(path, map_location=device, weights_only=True)
+    if content.get("identity") != identity:
+        expected = "expected the checkpoint of this fit, got one of other pairs, another model, loss or setting"
+        raise ValueError(f"{path}: {expected}; remove it, or name another folder")
     model.load_state_dict(content["model"])
     optimizer.load_state_dict(content["optimizer"])
-    torch.set_rng_state(content["random"])
+    torch.set_rng_state(content["random"].cpu())
     if content["random_cuda"] is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(content["random_cuda"])
-    device = next(model.parameters()).device
-    state = Progress(**content["progress"])
-    state.sums = {name: value.to(device) for name, value in state.sums.items()}
-    return state
+        torch.cuda.set_rng_state(content["random_cuda"].cpu())
+    return Progress(**content["progress"])

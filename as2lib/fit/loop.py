@@ -1,17 +1,18 @@
 """The training loop: any model of pairs, by any loss, the weights of the best dev MAP; a killed fit goes on."""
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy
 import torch
 from datasets import Dataset
+from datasets.fingerprint import Hasher
 from safetensors.torch import save_model
 from torch import nn
 from tqdm.auto import tqdm
@@ -19,7 +20,7 @@ from transformers import set_seed
 
 from as2lib import models
 from as2lib.data.columns import NoLabels
-from as2lib.data.encode import PairEncoder, paired
+from as2lib.data.encode import PairEncoder, fitting_length, load_encoder, paired, word_tokenizer
 from as2lib.data.pairs import (
     Source,
     filter_questions,
@@ -34,22 +35,20 @@ from as2lib.fit import checkpoint, objectives
 from as2lib.fit.batches import Batches, Examples, QuestionBatches
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
-from as2lib.fit.start import encoder_of, module_of
 from as2lib.fit.teachers import Teacher, is_logits, teacher_logits
 from as2lib.metrics import cost
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
-from as2lib.models import cross_encoder
-from as2lib.paths import expanded
+from as2lib.models import NOTHING, auto, cross_encoder  # noqa: F401  (auto: so that transformers knows our models)
+from as2lib.models.mhs import MHSForSequenceClassification
+from as2lib.paths import expanded, params_folder, read_yaml, whole_file
 from as2lib.precision import computing_on
 from as2lib.score import autocast, log_odds, score
 
 LINE_SECONDS = 30.0  # between lines that say how far a fit is, where no bar does
 CHECKPOINT_SECONDS = 60.0  # between checkpoints, at least: what a killed fit loses
 EPOCHS, BATCH_SIZE = 3, 32
-# Arguments of `train`: those that a checkpoint knows by their content, and those that change no weight.
-BY_CONTENT = {"pairs", "dev", "model", "encoder", "loss", "teachers"}
-CHANGE_NO_WEIGHT = {"device", "folder", "callbacks", "progress", "allow_shared_questions"}
+PAIRS_MEASURED = 20_000  # pairs by which the length of all is told
 Encoder: TypeAlias = PairEncoder | WordEncoder
 
 
@@ -68,7 +67,6 @@ class Fit:
     facts: dict[str, Any]
     log: list[Entry]
     last: dict[str, torch.Tensor] | None = None
-    checkpoint: Path | None = None
 
     def save(self, folder: str | Path) -> None:
         """Leave a model folder, which `Ranker.load` and plain transformers open.
@@ -82,8 +80,6 @@ class Fit:
             folder.mkdir(parents=True, exist_ok=True)
             save_model(self.model, str(folder / "model.safetensors"))
         self.encoder.save(folder)
-        if self.checkpoint is not None:  # only now: a save that fails can be tried again
-            self.checkpoint.unlink(missing_ok=True)
         for weights in folder.rglob("*.safetensors"):  # which safetensors writes for their owner alone
             weights.chmod(folder.stat().st_mode & 0o666)
 
@@ -144,7 +140,7 @@ def train(
     precision: "float32", or "bf16" for the encoder; the classifier and the loss compute in float32.
     device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
-        weights of an uninterrupted one; it loses a minute at most.  `Fit.save` removes the checkpoint.
+        weights of an uninterrupted one; it loses a minute at most.  It may go once the fit is saved.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
     progress: whether it is said where the fit begins and how far it is: by a bar on a terminal or in a notebook, else
         by a line each half minute, which begins with the text that is given; default: where a bar may be seen.
@@ -153,7 +149,6 @@ def train(
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
     the checkpoint of another fit.
     """
-    arguments = dict(locals())
     above_0 = {"epochs": epochs, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate, "tau": tau}
     for name, value in above_0.items():
         if value is not None and not value > 0:
@@ -162,9 +157,8 @@ def train(
         raise ValueError(f"steps: expected steps or epochs, got {steps} and {epochs}")
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha: expected 0 to 1, got {alpha!r}")
-    asked = {name: str(value) for name, value in arguments.items() if name not in BY_CONTENT | CHANGE_NO_WEIGHT}
     model = models.DEFAULT_ENCODER if model is None else model
-    learning_rate = learning_rate or models.LEARNING_RATES[model == models.NOTHING]
+    learning_rate = learning_rate or models.LEARNING_RATES[model == NOTHING]
     progress = is_watched() if progress is None else progress
     bars = bool(progress) and is_watched()
     if not isinstance(teachers, list | tuple):
@@ -174,14 +168,21 @@ def train(
         raise ValueError("patience: expected a dev set with correct and incorrect candidates of a question, got none")
     if dev is not None and not allow_shared_questions:
         require_apart({"train": pairs, "dev": dev}, way_out="or allow_shared_questions=True")
-    loss = loss or objectives.usual(len(teachers))
-    objectives.check(loss, len(teachers))
-    objectives.check_labels(loss, pairs["label"][:] if "label" in pairs.column_names else None)
+    loss = objectives.checked(loss, len(teachers))
+    which = objectives.named(loss)
+    labels = set(pairs["label"][:] if "label" in pairs.column_names else [])
+    if "labels" in which.reads and len(labels) < 2:
+        got = f"the label {labels.pop()} alone" if labels else "none"
+        raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {got}")
     device = torch.device(computing_on(device))
     with reproducible():
         if not isinstance(model, nn.Module):
-            made, start = (encoder, model) if encoder else encoder_of(model, pairs, max_length)
-            encoder, model = made, module_of(start, len(teachers) if objectives.named(loss).heads else None, seed)
+            encoder, start = (encoder, model) if encoder else encoder_of(model, pairs, max_length)
+            set_seed(seed)
+            model = cross_encoder.build(start)
+            if which.heads and not isinstance(model, MHSForSequenceClassification):  # which share all layers but one
+                body = getattr(model.config, "num_hidden_layers", 0) - 1
+                model = MHSForSequenceClassification.from_backbone(model, body, len(teachers))
         elif encoder is None:
             raise ValueError("encoder: expected what encodes pairs for the model; load_encoder(folder) gives it")
         set_seed(seed)  # dropout and batches come from it, and new weights
@@ -189,7 +190,7 @@ def train(
         encoder = paired(model, encoder)
         config = getattr(model, "config", None)
         if unit is None:
-            unit = objectives.named(loss).unit
+            unit = which.unit
             if config is not None and (unit == "question" or hasattr(config, "probabilities")):
                 config.probabilities = unit == "pair"  # else a score only orders the candidates of a question
         objective = objectives.objective(loss, alpha, tau, settings)
@@ -210,14 +211,11 @@ def train(
         state, path = Progress(), None
         if folder is not None:
             path = expanded(folder) / CHECKPOINT
-            identity = asked | {
-                "pairs": examples.fingerprint,  # and how they are encoded
-                "dev": dev and fingerprint(dev),
-                "start": checkpoint.start_of(model),
-                "loss": checkpoint.source_of(loss),
-                "teachers": None if examples.teachers is None else sha256(examples.teachers.numpy()).hexdigest(),
-            }
-            state = checkpoint.resume(path, identity, model, optimizer)
+            numbers = [seed, steps, batch_size, batch_tokens, learning_rate, warmup, ratio, every, patience, alpha, tau]
+            contents = [examples.fingerprint, dev and fingerprint(dev), examples.teachers, objectives.source(loss)]
+            contents += [str(model), model.state_dict(), settings]
+            identity = Hasher.hash([numbers, contents, unit, schedule, precision])
+            state = checkpoint.resume(path, identity, model, optimizer, device)
 
         saved = spoken = time.perf_counter()
         started = saved - state.seconds
@@ -230,10 +228,10 @@ def train(
         with pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
-                which = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
+                exit_number = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
                 inputs, targets = examples.batch(next(upcoming), device)
                 with autocast(device.type, precision):
-                    output = model(**inputs, **which)
+                    output = model(**inputs, **exit_number)
                 losses = objective(output, targets, state.step)
                 losses.total.backward()
                 state.add(losses, nn.utils.clip_grad_norm_(model.parameters(), CLIP))
@@ -258,7 +256,8 @@ def train(
                     state.over = state.over or any(stops)
                     model.train()
                     if path is not None:
-                        checkpoint.write_log(path.with_name(LOG), state.log)
+                        with whole_file(path.with_name(LOG)) as temporary:
+                            temporary.write_text("".join(f"{json.dumps(entry)}\n" for entry in state.log))
                 if path is not None and time.perf_counter() - saved >= CHECKPOINT_SECONDS:
                     state.seconds = time.perf_counter() - started
                     checkpoint.write(path, identity, model, optimizer, state)
@@ -284,10 +283,36 @@ def train(
             "device": device.type,
             "seconds": round(time.perf_counter() - started, 2),
         }
-    return Fit(model.eval(), encoder, facts, state.log, last, path)
+    return Fit(model.eval(), encoder, facts, state.log, last)
 
 
 # ---------------------------------------------------------------- before the first step
+
+
+def measured(pairs: Dataset) -> Dataset:
+    """Pairs of a set by which the length of all is told."""
+    return pairs.select(range(0, len(pairs), 1 + len(pairs) // PAIRS_MEASURED))
+
+
+def encoder_of(name: str | Path, pairs: Dataset, max_length: int | None) -> tuple[PairEncoder, Any]:
+    """What encodes the pairs, and what a model is built from: a name, or the configuration of a small new one.
+
+    max_length: tokens of a pair at most; default: what holds 99 of 100 pairs whole.
+    """
+    if name == NOTHING:
+        texts = [*pairs["question"][:], *pairs["answer"][:]]
+        length = max_length or fitting_length(measured(pairs), word_tokenizer(texts, 512))
+        encoder = PairEncoder(word_tokenizer(texts, length), length)
+        start = read_yaml(params_folder() / "sample.yaml")["study"]["teachers"]["electra"]["config"]
+        start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
+        return encoder, start | {"max_position_embeddings": length}
+    encoder = load_encoder(name, max_length)
+    if not isinstance(encoder, PairEncoder):
+        raise ValueError(f"model {name}: expected a transformer, got a model that reads words")
+    if max_length is None:
+        config = cross_encoder.configuration(name)
+        encoder = PairEncoder(encoder.tokenizer, fitting_length(measured(pairs), encoder.tokenizer, config))
+    return encoder, name
 
 
 def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:

@@ -3,7 +3,7 @@
 Importing this brings in no torch: a wrong name is refused, and a study planned, at once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,11 +33,6 @@ class Loss:
     teachers: str = NONE
     balanced: bool = False
     fixed: Mapping[str, Any] | None = None
-
-    @property
-    def labels(self) -> bool:
-        """Whether it reads labels."""
-        return "labels" in self.reads
 
     @property
     def unit(self) -> str:
@@ -133,31 +128,30 @@ def is_own(loss: str | Callable[..., Any]) -> bool:
     return callable(loss) or plugins.is_path(loss)
 
 
+def source(loss: str | Callable[..., Any]) -> Any:
+    """What tells a loss from another one: its name, and of one's own its code."""
+    if isinstance(loss, str):
+        return loss, plugins.source(loss) if plugins.is_path(loss) else ""
+    return getattr(loss, "__qualname__", repr(loss)), getattr(loss, "__code__", None)
+
+
 def declared(loss: str) -> Loss:
     """What is known of a loss by its name alone; one's own is not opened."""
     return LOSSES.get(loss, OWN)
 
 
-def usual(teachers: int) -> str:
-    """The loss of a fit that asks for none."""
-    return {0: "ce", 1: "kd"}.get(teachers, "per_head")
+def checked(loss: str | Callable[..., Any] | None, teachers: int) -> str | Callable[..., Any]:
+    """The loss of a fit with so many teachers, by default ce, kd or per_head.
 
-
-def check(loss: str | Callable[..., Any], teachers: int) -> None:
-    """Raises ValueError where a loss is not known, or can't learn from so many teachers."""
+    Raises ValueError for one that is not known, or can't learn from so many.
+    """
+    loss = loss or {0: "ce", 1: "kd"}.get(teachers, "per_head")
     if is_own(loss):
         named(loss)
-        return
-    if loss not in LOSSES:
+    elif loss not in LOSSES:
         raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
-    if not LOSSES[loss].takes(teachers):
+    elif not LOSSES[loss].takes(teachers):
         others = ", ".join(name for name, other in LOSSES.items() if other.takes(teachers))
         count = teachers or "none"
         raise ValueError(f"loss {loss}: expected {LOSSES[loss].teachers}, got {count}; with {count}: {others}")
-
-
-def check_labels(loss: str | Callable[..., Any], labels: Sequence[int] | None) -> None:
-    """Raises ValueError where a loss can't learn from these labels of the pairs.  None: they have none."""
-    if named(loss).labels and (labels is None or len(set(labels)) == 1):
-        labels = "none" if labels is None else f"the label {labels[0]} alone"
-        raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {labels}")
+    return loss

@@ -89,7 +89,6 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
             **arguments,
             **training,
         )
-        result.checkpoint = None  # it goes when the run's folder has its name
         result.save(folder / "model")
         tables = last = score_tables(run, result.model, encoder, precision, shuffle)
         if result.last is not None:

@@ -24,14 +24,6 @@ def test_batches_bounded_by_tokens_hold_every_item_once_within_the_bound():
     assert all(len(batch) * length[batch].max() <= 200 for batch in epoch if batch != [7])
 
 
-def test_batches_from_a_number_on_are_those_that_would_have_come():
-    batches = Batches(lengths(20), 8, seed=0)
-    every = batches.epoch(0) + batches.epoch(1) + batches.epoch(2)
-    for start in range(8):
-        later = batches.since(start)
-        assert [next(later) for _ in range(9 - start)] == every[start:]
-
-
 def test_an_epoch_of_whole_questions_has_every_question_once_with_its_candidates_in_order():
     sizes = numpy.random.default_rng(1).integers(1, 12, 60)
     question = questions(sizes)

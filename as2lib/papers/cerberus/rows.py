@@ -309,7 +309,7 @@ def own(study: Study) -> list[Row]:
     for name, settings in study.own.items():
         try:
             if not objectives.is_own(settings.loss):  # whose module may import what a plan does without
-                objectives.check(settings.loss, len(settings.teachers))
+                objectives.checked(settings.loss, len(settings.teachers))
         except ValueError as error:
             raise ValueError(f"own.{name}: {error}") from None
         fields = settings.model_dump(include={"model", "settings"}, exclude_defaults=True)
