@@ -261,14 +261,13 @@ class Ranker:
 class OrderingRanker(Ranker):
     """Ranks by a function of a pair table, which needs no classifier.  name: one of `COUNTING`, or `cosine:NAME`."""
 
+    model = encoder = drop = None
+    precision, is_probability = "float32", False
+
     def __init__(self, name: str, device: str | None = None):
-        self.name, self.model, self.encoder, self.drop = name, None, None, None
-        self.device, self.precision, self.is_probability = "cpu", "float32", False
-        if name in COUNTING:
-            self._order: Callable[[Dataset], numpy.ndarray] = getattr(lexical, name)
-        else:
-            self.device = computing_on(device)
-            self._order = SentenceEncoder(name.removeprefix(COSINE), self.device).cosine
+        counts = name in COUNTING
+        self.name, self.device = name, "cpu" if counts else computing_on(device)
+        self._order = getattr(lexical, name) if counts else SentenceEncoder(name[len(COSINE) :], self.device).cosine
 
     def log_odds(self, questions: list[str], answers: list[str], number: numpy.ndarray, *_: Any) -> Any:
         if not questions:

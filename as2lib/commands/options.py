@@ -75,9 +75,7 @@ def model_of(name: str, study: str) -> str | Path:
 
 def require_made(study: "Study", name: str, model: bool) -> None:
     """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
-    from as2lib.study import estimate
-
-    missing = [study.plan[other] for other in study.store.needed([name], model)]
-    if any(run.kind == "fit" for run in missing):
-        trained = f"trains what is not here, {len(missing)} runs, {sum(map(estimate.steps, missing)):,} steps"
-        raise FileNotFoundError(f"{name}: no model of it is here; `as2 fit {study.name} {name}` {trained}")
+    missing = study.store.needed([name], model)
+    if any(study.plan[other].kind == "fit" for other in missing):
+        way_out = f"`as2 fit {study.name} {name}` trains what is not here, {len(missing)} runs"
+        raise FileNotFoundError(f"{name}: no model of it is here; {way_out}")

@@ -33,11 +33,6 @@ def scores(batch: Batch) -> Tensor:
     return log_odds(logits_of(batch.output))
 
 
-def taught(batch: Batch) -> Tensor:
-    """Each teacher's log odds, (b, k)."""
-    return log_odds(batch.targets["teacher_logits"])
-
-
 def log_odds(logits: Tensor) -> Tensor:
     """Of class 1, in float32; finite where a logit is not, whose square is finite too: (…, c) → (…)."""
     wide = logits.float().clamp(-LARGEST, LARGEST)
@@ -62,10 +57,10 @@ ARGUMENTS: dict[str, Callable[[Batch], Any]] = {
     # P(correct)
     "probability": lambda batch: scores(batch).sigmoid(),  # (b,)
     "of_heads": lambda batch: log_odds(heads(batch)).sigmoid(),  # (b, k)
-    "of_teachers": lambda batch: taught(batch).sigmoid(),  # (b, k)
+    "of_teachers": lambda batch: log_odds(batch.targets["teacher_logits"]).sigmoid(),  # (b, k)
     # a row a question, (q, n)
     "scores_by_question": lambda batch: lists(batch, scores(batch))[0],
     "labels_by_question": lambda batch: lists(batch, batch.targets["labels"])[0],
     "mask_by_question": lambda batch: lists(batch, batch.targets["labels"])[1],
-    "teachers_by_question": lambda batch: lists(batch, taught(batch).mean(dim=1))[0],  # of several their mean
+    "teachers_by_question": lambda batch: lists(batch, log_odds(batch.targets["teacher_logits"]).mean(dim=1))[0],
 }
