@@ -1,5 +1,14 @@
 """What a notebook shows and saves: numbered tables, figures and metrics under `reports/<study>/`, and its page."""
 
-from as2lib.report.output import Report as begin
+from typing import TYPE_CHECKING
 
-__all__ = ["begin"]
+if TYPE_CHECKING:
+    from as2lib.papers import Study
+    from as2lib.report.output import Report
+
+
+def begin(study: "Study", notebook: str, save: bool | str = False) -> "Report":
+    """A notebook's `Report`."""
+    from as2lib.report.output import Report  # with seaborn, which no command needs
+
+    return Report(study, notebook, save)

@@ -117,7 +117,7 @@ def stub_fit(store, run, folder, progress=False) -> tuple[dict, dict]:
         table.insert(1, "position", table.groupby("question_id", sort=False).cumcount())
         noise = random.Random(run.name)
         tables[split] = table.assign(score=[0.6 * label + noise.random() for label in table["label"]])
-    return tables, {"parameters": 100, "dev_MAP": 0.5, "precision": run.computing["precision"]}
+    return tables, {"parameters": 100, "dev_MAP": 0.5, "precision": run.computing.get("precision", "float32")}
 
 
 def make_all(store, names, model=False) -> list[str]:
