@@ -1,11 +1,8 @@
-"""A study on a cluster that is two scripts, one that submits a job and one that cancels it; and on several GPUs."""
+"""A study on several GPUs, in a box and on a Slurm cluster, by the commands that docs/scale.md prints."""
 
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
-import time
 from importlib.util import find_spec
 
 import pytest
@@ -13,56 +10,7 @@ import yaml
 
 from as2lib.cli import main
 from tests.first_hour.hub_like import ROOT
-from tests.study.test_pages import as2, in_background, lines, study_root  # noqa: F401
-
-pytest.importorskip("snakemake_executor_plugin_cluster_generic")
-
-# The first worker begins; the second one waits in the queue.
-SUBMIT = r"""#!/bin/bash
-job="bash $1" list=jobs
-if [ -e {folder}/first ]; then job="sleep 600" list=waiting; fi
-touch {folder}/first
-setsid $job < /dev/null > {folder}/job.log 2>&1 &
-number=$!
-(sleep 1; echo $number >> {folder}/$list) < /dev/null > /dev/null 2>&1 &  # once Snakemake has been told of it
-echo $number
-"""
-CANCEL = """#!/bin/bash
-for job in "$@"; do echo $job >> {folder}/cancelled; kill -- -$job; done
-"""
-
-
-@pytest.fixture
-def cluster(study_root, tmp_path):  # noqa: F811
-    """The options of a study whose jobs run on the node, its environment, and the folder of the cluster's files."""
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    options = ["--workers", "2", "--executor", "cluster-generic", "--jobs", "2"]
-    for name, content in {"submit": SUBMIT, "cancel": CANCEL}.items():
-        (folder / name).write_text(content.format(folder=folder))
-        (folder / name).chmod(0o755)
-        options += [f"--cluster-generic-{name}-cmd", str(folder / name)]
-    yield options, study_root[1], folder
-    for job in lines(folder / "jobs") + lines(folder / "waiting"):
-        subprocess.run(["kill", "--", f"-{job}"], capture_output=True, check=False)
-
-
-def test_an_interrupt_cancels_the_jobs_of_a_cluster(cluster):
-    options, environment, folder = cluster
-    command = [sys.executable, "-m", "as2lib", "study", "tiny", *options]
-    study = in_background(command, environment | {"STUB_SECONDS": "600"}, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 300
-    try:
-        while not (lines(folder / "waiting") and lines(folder.parent / "root" / "fits.txt")):
-            assert study.poll() is None, "the study ended"
-            assert time.monotonic() < until, "waited in vain"
-            time.sleep(0.2)
-        study.send_signal(signal.SIGINT)
-        study.wait(300)  # a busy machine takes long to end, and that is no fault
-    finally:
-        study.kill()
-    assert lines(folder.parent / "root" / "fits.txt") == ["transfer/electra/seed-0"]
-    assert sorted(lines(folder / "cancelled")) == sorted(lines(folder / "waiting") + lines(folder / "jobs"))
+from tests.study.test_pages import as2, study_root  # noqa: F401
 
 
 def printed(study: str, title: str) -> list[list[str]]:

@@ -7,6 +7,9 @@ import numpy
 import pandas
 import pytest
 
+from as2lib import Study
+from as2lib.data import load_parts
+from as2lib.study import catalogue
 from as2lib.study.run import Run, plan
 from as2lib.study.store import Store
 from tests.study.conftest import STEP, tiny_params, write_pairs, write_study
@@ -67,8 +70,6 @@ class InventedRun:
         return SCORES[key].copy()
 
     def invented(self, split: str, parts: tuple[str, ...]) -> pandas.DataFrame:
-        from as2lib.data import load_parts
-
         pairs = load_parts(parts, "all").to_pandas()
         generator = numpy.random.default_rng(sum(map(ord, self.name + split)))
         table = pairs[["question_id", "label"]].copy()
@@ -95,8 +96,6 @@ class InventedRun:
 @pytest.fixture
 def invented(root, monkeypatch):
     """The tiny study; every run that is asked for has invented scores."""
-    from as2lib import Study
-
     monkeypatch.setattr(Store, "find", lambda store, name, model=False: InventedRun(store.planned(name), store.study))
     monkeypatch.setattr("as2lib.study.study.Study.run", lambda study, name, model=False: study.store.find(name))
     return Study.load("tiny")
@@ -124,34 +123,14 @@ def run_notebook(name: str, overrides: dict | None = None) -> dict:
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
             exec(compile(cell.source, f"{name}:{cell.id}", "exec"), space)
-    assert declared(space["study"], name) >= READ
+    if not name.startswith("00"):  # the overview comes after all runs
+        [notebook] = [each for each in catalogue.notebooks(space["study"]) if each.name == name]
+        assert set(plan(space["study"], notebook.systems)) >= READ  # which a study's graph makes before it
     return space
 
 
-def declared(study, name: str) -> set[str]:
-    """The runs that a notebook names, which a study's graph makes before it; the overview comes last."""
-    from as2lib.study.catalogue import notebooks
-
-    if name.startswith("00"):
-        return READ
-    [notebook] = [one for one in notebooks(study) if one.name == name]
-    return set(plan(study, notebook.systems))
-
-
 @pytest.fixture(autouse=True)
-def target_of_a_paper(request, monkeypatch):
+def target_of_a_paper(monkeypatch):
     """The small sets of these tests stand for a paper's, but where a test is about one's own."""
-    if "own_target" not in request.fixturenames:
-        monkeypatch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
-    if "own_pairs" not in request.fixturenames:
-        monkeypatch.setattr("as2lib.papers.beyond.of_own_pairs", lambda study: False)
-
-
-@pytest.fixture
-def own_pairs():
-    """Their study has the page of one's own."""
-
-
-@pytest.fixture
-def own_target():
-    """The small sets are one's own."""
+    monkeypatch.setattr("as2lib.papers.row.of_own_target", lambda study: False)
+    monkeypatch.setattr("as2lib.papers.beyond.of_own_pairs", lambda study: False)

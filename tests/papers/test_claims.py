@@ -28,16 +28,6 @@ def test_every_verdict(claim, low, high, published, verdict):
     assert claims.verdict(said, low, high) == verdict
 
 
-def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
-    listed = claims.listed(Study.load("tiny"))
-    by_margin = ~listed["claim"].isin(["better", claims.COUNTED]) & (listed["not here"] == "")
-    assert listed.loc[by_margin, "margin"].gt(0).all()
-    assert listed.loc[by_margin, "margin from"].ne("").all()
-    assert listed["source"].notna().all()
-    headline = listed.query("a == 'mhs/3h1' and b == 'teacher/electra'")
-    assert headline["margin"].tolist() == [claims.MARGIN]
-
-
 @pytest.mark.parametrize(("right", "verdict"), [(True, "reproduced"), (False, "contradicted")])
 def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, right, verdict):
     counted = pandas.DataFrame({"teachers": [3, 3, 1], "student": [True, right, False]})

@@ -145,3 +145,23 @@ def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
         "assert 'torch' not in sys.modules",
     ]
     subprocess.run([sys.executable, "-c", "\n".join(program)], check=True)
+
+
+def test_three_heads_of_one_layer_cost_next_to_nothing_and_an_ensemble_its_members(invented):
+    table = true_sizes.counted(invented, "table5", 128)
+    assert 1 < table.loc["mhs/3h1", "operations ×"] < 1.01
+    assert table.loc["mhs/3h1", "of every token ×"] == pytest.approx(14 / 12, abs=0.001)
+    assert table.loc["ensemble/students", "operations ×"] == pytest.approx(3)
+    families = ("albert", "roberta", "electra")
+    assert true_sizes.parameters("ensemble/bases") == sum(true_sizes.parameters(f"base/{f}") for f in families)
+
+
+def test_the_rows_that_were_timed_are_shown_and_a_busy_turn_does_not_count():
+    """Seconds of each row's turns, in batches of two pairs."""
+    where = {"batch": 2, "tokens": 128, "device": "cpu", "threads": 1}
+    seconds = {"base/electra": [1.0, 1.0, 3.0], "mhs/3h1": [1.4, 1.5, 4.5]}
+    times = {row: {"seconds": turns, **where} for row, turns in seconds.items()}
+    table = true_sizes.times_table(times)
+    assert [*table.index] == [*seconds]
+    assert table.loc["mhs/3h1", ["ms a pair", "time ×"]].tolist() == [725, pytest.approx(1.45)]
+    assert table["operations ×"].notna().all()

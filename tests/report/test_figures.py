@@ -37,12 +37,6 @@ def test_a_frontier_shows_every_named_system_with_its_whole_spread():
     assert any("nothing learnt, 30.0" in text.get_text() for text in figure.legends[0].texts)
 
 
-def test_a_group_has_one_colour_in_every_figure():
-    table = pandas.DataFrame({"MAP": [1.0, 2.0], "MAP ±": [0.1, 0.1], "group": ["ensemble", "heads"]})
-    colours = [figures.dots(rows, "MAP", "group", "", "", ("none", 0.5)).axes[0].lines for rows in (table, table[1:])]
-    assert colours[0][-2].get_color() == colours[1][0].get_color()
-
-
 def test_panels_share_an_axis_and_say_their_questions():
     counts = {"wins": 3, "losses": 2, "ties": 5, "seeds": 3}
     panels = {"WikiQA": differences().assign(**counts), "SelQA": differences().assign(**counts) / 2}

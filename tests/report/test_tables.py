@@ -2,7 +2,7 @@ import numpy
 import pandas
 import pytest
 
-from as2lib.report.tables import as_html, cell, formatted
+from as2lib.report.tables import cell, formatted
 
 LABELS = {"mhs/3h1": "MHS", "base/electra": "labels-only student"}
 
@@ -45,13 +45,6 @@ def test_a_run_is_shown_by_its_label_and_a_mean_with_its_spread():
 )
 def test_a_cell_reads_as_its_column_wants(value, column, text):
     assert cell(value, column) == text
-
-
-def test_texts_cannot_become_markup():
-    table = pandas.DataFrame({"MAP": [1.0]}, index=pandas.Index(["<b>x</b> & y"], name="run"))
-    html = as_html(formatted(table, {}), "", "t")
-    assert "<b>" not in html
-    assert "&lt;b&gt;x&lt;/b&gt; &amp; y" in html
 
 
 def test_pairs_have_their_usual_columns_and_what_is_joined_to_systems_has_all():

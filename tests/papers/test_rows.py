@@ -1,10 +1,16 @@
+"""The rows of the papers: which there are, what stands beside them, who teaches whom."""
+
 import pytest
 
 from as2lib import Study
 from as2lib.papers import paper_tables
+from as2lib.papers.cascade import analyses as cascade
+from as2lib.papers.cascade.rows import schemes
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as systems
+from as2lib.papers.row import best_trivial
 from as2lib.study import catalogue
+from as2lib.study.params import Pairs
 
 
 @pytest.fixture
@@ -112,3 +118,42 @@ def test_a_loss_of_ones_own_row_is_known_and_learns_from_its_teachers(root, sett
 def test_two_systems_of_one_label_are_named(root, change):
     with pytest.raises(ValueError, match=r"/m.*: label: expected one of its own, got that of mhs/3h1, 'MHS'$"):
         Study.load("tiny", change).systems  # noqa: B018
+
+
+def test_a_student_of_ones_own_is_taught_as_the_studys_students_are(root):
+    own = {"mine": {"loss": "kd", "teachers": ["electra"]}, "plain": {"loss": "ce"}}
+    changes = {"own": own, "distillation.alpha": 0.9, "teachers.electra.objective": "listwise"}
+    plan = Study.load("tiny", changes).plan
+    mine, student = plan["own/mine/seed-0"], plan["student/electra/seed-0"]
+    for name in ("loss", "alpha", "tau", "calibration"):
+        assert mine.spec[name] == student.spec[name]
+    assert [run.content() for run in mine.parents["teachers"]] == [run.content() for run in student.parents["teachers"]]
+    assert not {"alpha", "tau", "calibration"} & set(plan["own/plain/seed-0"].spec)
+
+
+def test_rankers_that_read_the_order_stand_only_where_it_means_something_in_every_part():
+    lexical = [run.spec["scorer"] for run in Study.load("selqa").plan.values() if run.kind == "lexical"]
+    assert "word_overlap" in lexical
+    assert not {"reciprocal_rank", "overlap_then_rank"} & {*lexical}
+    parts = {"train": "wikiqa:train", "dev": "wikiqa:dev"}
+    assert best_trivial(Pairs(**parts, test=["wikiqa:test"])) == "overlap_then_rank"
+    assert best_trivial(Pairs(**parts, test=["wikiqa:test", "selqa:test"])) == "word_overlap"
+
+
+@pytest.mark.parametrize(("name", "deepest"), [("wikiqa", 6), ("sample", 4)])
+def test_the_papers_deepest_model_stands_beside_our_deepest_and_its_ratios_beside_ours(name, deepest):
+    study = Study.load(name, {"cascade.seeds": [0]})
+    table2 = cascade.published(study, "table2", schemes(study, "target"))
+    table3 = cascade.published(study, "table3", schemes(study))
+    assert table2.loc[f"cascade, exit at layer {deepest}", "WikiQA MAP"] == 89.9
+    assert table2.loc[f"one model of {deepest - 1} layers", "WikiQA MAP"] == 89.0
+    assert table3.loc["models in sequence, 40% dropped", "cost"] == 18
+    assert table3.loc[f"cascade, exit at layer {deepest - 1}", "cost"] == -20
+
+
+def test_a_longer_cascade_has_the_steps_of_all_its_exits_and_differs_in_nothing_else():
+    every = Study.load("wikiqa_base", {"cascade.seeds": [0]}).systems
+    wide, longer = (every[f"{name}/wide"].spec for name in ("cascade", "cascade-longer"))
+    training = wide["training"]
+    assert longer["training"] == training | {"steps": 5 * training["steps"]}
+    assert {**longer, "training": training} == wide
