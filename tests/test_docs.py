@@ -25,25 +25,18 @@ FEW = range(200)  # of the 7,000 pairs that the pages train on
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder of its own to paste into, where trainings are short."""
+def place(folder, monkeypatch):
+    """A folder to paste into, where trainings are short; a state dict as CERBERUS was released, and its backbone."""
     train = fit.train
     monkeypatch.setattr(fit, "train", lambda *args, **options: train(*args, **options | {"epochs": None, "steps": 2}))
-    (tmp_path / "params").mkdir()
-    write_released(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
-    load_pairs("sample-transfer", "dev", "all").select(FEW).to_csv(tmp_path / "my.tsv", sep="\t", index=False)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
-
-
-def write_released(folder):
-    """A state dict as CERBERUS was released, and its backbone, which the hub's name is mapped to."""
-    tokenizer(folder / "backbone").save_pretrained(folder / "backbone")
-    ElectraConfig(**CONFIG, embedding_size=24).save_pretrained(folder / "backbone")
-    torch.save(released(), folder / "cerberus.pt")
+    monkeypatch.syspath_prepend(folder)
+    load_pairs("sample-transfer", "dev", "all").select(FEW).to_csv("my.tsv", sep="\t", index=False)
+    tokenizer(folder / "backbone").save_pretrained("backbone")
+    ElectraConfig(**CONFIG, embedding_size=24).save_pretrained("backbone")
+    torch.save(released(), "cerberus.pt")
+    (folder / "params").mkdir()
     (folder / "params" / "local.yaml").write_text("local: {google/electra-base-discriminator: backbone}\n")
+    return folder
 
 
 @pytest.mark.parametrize("page", PAGES)

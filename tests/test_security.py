@@ -1,15 +1,11 @@
-"""What others wrote is data: no model or file of theirs runs as code, no text of theirs commands a page or a tool."""
+"""What others wrote is data: no model or file of theirs runs as code, no name of theirs commands a page or a tool."""
 
-import ast
 import io
 import json
 import re
-from base64 import b64encode
 from contextlib import nullcontext
-from hashlib import sha256
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from as2lib import Ranker, Study
@@ -20,21 +16,13 @@ PACKAGE = Path(__file__).parents[1] / "as2lib"
 
 
 def test_no_file_is_unpickled_and_no_code_of_a_model_is_trusted():
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        modules = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-        modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert not modules & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, path
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            name, keywords = ast.unparse(call.func), {key.arg: ast.unparse(key.value) for key in call.keywords}
-            assert name not in ("eval", "exec", "pandas.read_pickle"), path
-            assert keywords.get("trust_remote_code", "False") == "False", path
-            if name.endswith(".from_pretrained"):  # where transformers would ask on standard input
-                assert (path.name, keywords.get("trust_remote_code")) == ("pretrained.py", "False")
-            if name == "torch.load":
-                assert keywords.get("weights_only") == "True", path
-            if name in ("numpy.load", "np.load"):
-                assert keywords.get("allow_pickle", "False") == "False", path
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"(import|from) (pickle|cloudpickle|dill|joblib|marshal|shelve)\b", text), path
+        assert not re.search(r"(?<![.\w])(eval|exec)\(|read_pickle\(|(trust_remote_code|allow_pickle)=True", text), path
+        assert all("weights_only=True" in call for call in re.findall(r"torch\.load\(.*", text)), path
+        calls = re.findall(r"\.from_pretrained\(.*", text)  # where transformers would ask on standard input
+        assert all("trust_remote_code=False" in call for call in calls), path
 
 
 BROUGHT = {  # by which auto class a folder brings Python of its own: what its configurations say
@@ -59,24 +47,6 @@ def test_python_in_a_models_folder_is_refused_unasked(auto, folder, monkeypatch,
     assert not (folder / "mark").exists()
     assert answers.tell() == 0
     assert "[y/N]" not in "".join(capfd.readouterr())
-
-
-def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
-    from as2lib.report.pages import render
-
-    cells = [nbformat.v4.new_markdown_cell("# A page\n\n<script>alert(1)</script>")]
-    executed = tmp_path / "executed.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), executed)
-    page = render(executed, tmp_path / "01_data.html", ["01_data"], "a study", "", {}).read_text(encoding="utf-8")
-    policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', page)[1]
-    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    hashes = {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts}
-    assert rules["default-src"] == "'none'"
-    assert rules["script-src"] in hashes
-    assert len(rules["script-src"].split()) == 1
-    assert rules["img-src"] == "data:"
-    assert page.index("Content-Security-Policy") < page.index("<style>")
 
 
 NAMED = {  # by kind of name: the keys of a study's file that have it

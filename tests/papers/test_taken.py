@@ -9,23 +9,15 @@ from as2lib import Study
 from as2lib.data.pairs import load_parts
 from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
-from tests.encoders import classifier
-from tests.models.test_embedding import folder
+from tests.first_hour.hub_like import public_model
 from tests.papers.conftest import run_notebook
 
 
 def test_what_is_here_is_a_row_and_what_is_not_says_so(root):
-    rankers = {
-        "BM25": "bm25",
-        "gone": "cosine:none/here",
-        "far": "org/none",
-    }
+    rankers = {"BM25": "bm25", "gone": "cosine:none/here", "far": "org/none"}
     study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
-    rows = {name: row for name, row in study.systems.items() if name.startswith("ranker/")}
-    assert [row.label for row in rows.values() if row.seeds] == ["BM25"]
-    assert [row.label for row in rows.values() if not row.seeds] == [
-        f"{label} (not at hand)" for label in [*rankers][1:]
-    ]
+    seeds = {row.label: row.seeds for name, row in study.systems.items() if name.startswith("ranker/")}
+    assert seeds == {"BM25": (0,), "gone (not at hand)": (), "far (not at hand)": ()}
     assert len(study.run("ranker/bm25").scores("dev"))
     with pytest.raises(ValueError, match=r"^rankers\.ours: expected the folder .* got its name$"):
         Study.load("tiny", {"rankers": {"ours": "teacher/electra/seed-0"}}).systems  # noqa: B018
@@ -43,13 +35,9 @@ def test_a_label_that_is_published_does_not_bring_another_file_here(root):
 
 
 def test_models_are_scored_and_costed(root):
-    encoder = folder(root / "encoder", "mpnet", pooling_mode_mean_tokens=True)
-    reranker = root / "reranker"
-    classifier("bert").save_pretrained(reranker)
-    for file in encoder.glob("*token*"):
-        (reranker / file.name).write_bytes(file.read_bytes())
-    rankers = {"cosine": "cosine:encoder", "reranker": "reranker"}
-    study = Study.load("tiny", {"rankers": rankers, "seeds": [0]})
+    public_model(root / "encoder", labels=None)
+    public_model(root / "reranker", labels=2)
+    study = Study.load("tiny", {"rankers": {"cosine": "cosine:encoder", "reranker": "reranker"}, "seeds": [0]})
     for name in ("ranker/cosine", "ranker/reranker"):
         assert study.run(name).scores("test")["score"].between(0, 1).all()
     work = {name: each.work[0] for name, each in of_one_stage(study, ["ranker/cosine", "ranker/reranker"]).items()}
@@ -87,9 +75,7 @@ def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(r
     scores_file(root, lambda table: table[1:])
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected a row for each pair .* 1 of"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("student/llm/seed-0")
-    scores_file(
-        root, lambda table: table.assign(log_odds=table.groupby(["question", "answer"]).ngroup())
-    )  # no log odds
+    scores_file(root, lambda table: table.assign(log_odds=table.groupby(["question", "answer"]).ngroup()))  # none
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected P\(correct\), or log odds up to 36, got"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("teacher/llm")
     with pytest.raises(ValueError, match=r"teachers\.electra: expected an encoder"):
@@ -102,6 +88,5 @@ def test_pages_have_rankers_and_a_teacher_whose_scores_are_a_file(invented, root
     report = run_notebook(name, {"rankers": {"BM25": "bm25", "far": "org/none"}, "teachers.llm": LLM})["report"]
     tables = "".join(path.read_text(encoding="utf-8") for path in (report.folder / "tables").glob("*.csv"))
     assert ("BM25" in tables or "ranker/bm25" in tables) == (name != "02_teachers")
-    assert ("\nLLM teacher" in tables or "\nteacher/llm" in tables) == (
-        name != "11_frontier"
-    )  # what it costs nobody knows
+    known = name != "11_frontier"  # what it costs nobody knows
+    assert ("\nLLM teacher" in tables or "\nteacher/llm" in tables) == known

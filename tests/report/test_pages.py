@@ -1,4 +1,6 @@
 import re
+from base64 import b64encode
+from hashlib import sha256
 from html import unescape
 
 import nbformat
@@ -22,6 +24,18 @@ def test_html_in_a_title_is_shown_as_text(tmp_path):
     [made_of] = re.findall('<p class="study">(.*?)</p>', text)
     assert unescape(made_of) == title
     assert '<meta http-equiv="refresh"' not in text
+
+
+def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
+    cell = nbformat.v4.new_markdown_cell("# A page\n\n<script>alert(1)</script>")
+    text = page(tmp_path, cell, study="a", made_of="", others={})
+    policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', text)[1]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] in {f"'sha256-{b64encode(sha256(s.encode()).digest()).decode()}'" for s in scripts}
+    assert rules["img-src"] == "data:"
+    assert text.index("Content-Security-Policy") < text.index("<style>")
 
 
 def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
