@@ -71,10 +71,7 @@ def test_students_learn_from_a_teacher_whose_scores_are_a_file(root):
     assert other.store.identity("student/electra/seed-0") == study.store.identity("student/electra/seed-0")
 
 
-def test_a_file_that_lacks_pairs_is_named_and_the_first_teacher_has_an_encoder(root):
-    scores_file(root, lambda table: table[1:])
-    with pytest.raises(ValueError, match=r"llm\.jsonl: expected a row for each pair .* 1 of"):
-        Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("student/llm/seed-0")
+def test_scores_that_are_no_log_odds_are_refused_and_the_first_teacher_has_an_encoder(root):
     scores_file(root, lambda table: table.assign(log_odds=table.groupby(["question", "answer"]).ngroup()))  # none
     with pytest.raises(ValueError, match=r"llm\.jsonl: expected P\(correct\), or log odds up to 36, got"):
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("teacher/llm")
