@@ -52,12 +52,9 @@ def built(labels: int | None, **sizes: int) -> Path:
     folder = Path(BUILT.name) / f"{labels} {sizes}"
     words = tokenizer(folder)
     torch.manual_seed(labels or 0)
-    config = BertConfig(vocab_size=len(words), initializer_range=0.3, **SIZES | sizes)
-    if labels:
-        config.num_labels = labels
-    model = BertForSequenceClassification(config) if labels else BertModel(config)
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
+    config = BertConfig(vocab_size=len(words), initializer_range=0.3, num_labels=labels or 2, **SIZES | sizes)
+    for part in (BertForSequenceClassification(config) if labels else BertModel(config), words):
+        part.save_pretrained(folder)
     return folder
 
 
