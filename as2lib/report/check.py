@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 from as2lib.papers import Study
@@ -23,48 +22,39 @@ def measured(study: Study) -> dict[str, dict[str, Any]]:
 def _by_name(recorded: dict[str, Any]) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, value in recorded.items():
-        if isinstance(value, dict):
-            numbers |= {f"{name} {column}": item for column, item in value.items()}
-        else:
-            numbers[name] = value
+        numbers |= {f"{name} {key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
     return numbers
 
 
-def expected(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
-    """Notebook number → name → `value` and `tolerance`: those of `params/expected/<study>.json`.
+def committed(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
+    """Notebook number → name → `value` and `tolerance`: what git's HEAD has of a study whose scores are published.
 
-    Of a study whose scores are published: what its notebooks recorded as git's HEAD has it, but for the overview's;
-    counts and words, such as a verdict, have no tolerance.  {} where neither is at hand.
+    The overview's are left out.  Counts and words, such as a verdict, have no tolerance.  {} outside a clone.
     """
-    path = find_root() / "params" / "expected" / f"{study.name}.json"
-    if path.exists():
-        return read_json(path)
-    rows: dict[str, dict[str, dict[str, Any]]] = {}
-    for number, numbers in committed(study).items() if study.store.index["runs"] else ():
-        for name, value in numbers.items():
-            if number != OVERVIEW and value is not None:
-                row = {"value": value, "tolerance": TOLERANCE if isinstance(value, float) else 0}
-                rows.setdefault(number, {})[name] = row
-    return rows
-
-
-def committed(study: Study) -> dict[str, dict[str, Any]]:
-    """As `measured`, of git's HEAD; {} outside a clone."""
-    root, folder = find_root(), f"reports/{study.name}/metrics"
+    folder = f"reports/{study.name}/metrics"
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False).stdout
+        command = ["git", "-C", find_root(), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
-    files = [file for file in git("ls-tree", "-r", "--name-only", "HEAD", folder).splitlines() if "timing" not in file]
-    return {Path(file).stem: _by_name(json.loads(git("show", f"HEAD:./{file}"))) for file in files}
+    rows = {}
+    for file in git("ls-tree", "--name-only", f"HEAD:./{folder}").split() if study.store.index["runs"] else ():
+        if file[:2] != OVERVIEW and ".timing." not in file:
+            numbers = _by_name(json.loads(git("show", f"HEAD:./{folder}/{file}")))
+            known = {name: value for name, value in numbers.items() if value is not None}
+            tolerances = {name: TOLERANCE if isinstance(value, float) else 0 for name, value in known.items()}
+            rows[file[:2]] = {name: {"value": known[name], "tolerance": tolerances[name]} for name in known}
+    return rows
 
 
 def moved(study: Study) -> list[str]:
     """One line for each number that is missing or further from its expected value than its tolerance.
 
-    Of what only texts tell, nothing is missed where they are not at hand.
+    Expected is what `params/expected/<study>.json` says, and else what is `committed`.  Of what only texts tell,
+    nothing is missed where they are not at hand.
     """
-    numbers, wanted, lines = measured(study), expected(study), []
+    path = find_root() / "params" / "expected" / f"{study.name}.json"
+    numbers, wanted, lines = measured(study), read_json(path) if path.exists() else committed(study), []
     if not numbers:
         return [f"{study.name}: expected its pages, got none; `as2 study {study.name}` makes them"]
     if not wanted and study.store.index["runs"]:

@@ -37,16 +37,22 @@ GROUPS = {  # a group of systems → its place in the palette, the same in every
 }
 WIDTH = 8.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
-Level = tuple[str, float]  # a line's name, and where it stands
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
 def dots(
-    table: pandas.DataFrame, value: str, group: str, title: str, axis: str, baseline: Level, log: bool = False
+    table: pandas.DataFrame,
+    value: str,
+    group: str,
+    title: str,
+    axis: str,
+    baseline: tuple[str, float],
+    log: bool = False,
 ) -> Figure | None:
     """One row a system, which may have several rows of the table: the column `value`, marked by `group`.
 
-    A column "MAP ±" beside "MAP" has the spread over seeds.  log: whether the axis is logarithmic.
+    A column "MAP ±" beside "MAP" has the spread over seeds.  baseline: a line's name, and where it stands.
+    log: whether the axis is logarithmic.
     """
     if table.empty:
         return None

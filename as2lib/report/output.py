@@ -137,7 +137,7 @@ class Report:
         try:
             if self.changed:
                 lead = "What was found is of the study's own parameters; these differ."
-            elif items := self._findings():
+            elif items := findings.of_notebook(self.study, self.notebook, self.metrics[False]):
                 lead = _said(items[0])
                 if figure and items[0].holds and items[0].title:
                     figures.set_title(figure, items[0].title)
@@ -198,16 +198,13 @@ class Report:
         ]
         return HTML(f'<p class="made">{note}</p><p class="made">{" · ".join(parts)}.</p>')
 
-    def _findings(self, figure: str = "") -> "list[findings.Finding]":
-        """What was found in the numbers recorded so far, or a figure's title."""
-        return findings.of_notebook(self.study, self.notebook, self.metrics[False], figure)
-
     def _drawn(self, figure: Figure, number: str, caption: str, timing: bool) -> HTML:
         """A figure that was saved as PNG and SVG, as the page has it."""
-        with suppress(ValueError):  # a number that is gone, which `as2 check` says
-            for title in () if self.changed else self._findings(number):
-                if title.holds:
-                    figures.set_title(figure, title.title)
+        if not self.changed:
+            with suppress(ValueError):  # a number that is gone, which `as2 check` says
+                for title in findings.of_notebook(self.study, self.notebook, self.metrics[False], number):
+                    if title.holds:
+                        figures.set_title(figure, title.title)
         name, link = f"{self.number}_figure_{number.partition('.')[2]}{'.timing' * timing}", ""
         svg = figures.as_svg(figure, f"figure-{number.replace('.', '-')}", f"Figure {number}", caption)
         if self.save:
