@@ -231,9 +231,8 @@ def make_page(study: "Study", name: str) -> None:
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
         if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":
-            expected = "expected overrides = {}, as a study's page is of its file"
             way_out = f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
-            raise ValueError(f"{source.name}: {expected}, got {overrides}; {way_out}")
+            raise ValueError(f"{source.name}: expected overrides = {{}} for a study's page, got {overrides}; {way_out}")
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
         execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})

@@ -13,13 +13,8 @@ OVERVIEW = "00"  # the notebook without expected numbers, since it reads those o
 TOLERANCE = 0.02  # what another processor or library may change of a number from the same scores
 
 
-def measured(study: Study) -> dict[str, dict[str, Any]]:
-    """Notebook number → what it recorded: "mhs/3h1 MAP" → 75.1; a notebook that was not run is missing."""
-    files = sorted((find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json"))
-    return {file.stem: _by_name(read_json(file)) for file in files}
-
-
 def _by_name(recorded: dict[str, Any]) -> dict[str, Any]:
+    """What a notebook recorded: "mhs/3h1 MAP" → 75.1."""
     numbers: dict[str, Any] = {}
     for name, value in recorded.items():
         numbers |= {f"{name} {key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
@@ -54,7 +49,9 @@ def moved(study: Study) -> list[str]:
     nothing is missed where they are not at hand.
     """
     path = find_root() / "params" / "expected" / f"{study.name}.json"
-    numbers, wanted, lines = measured(study), read_json(path) if path.exists() else committed(study), []
+    files = (find_root() / "reports" / study.variant / "metrics").glob("[0-9][0-9].json")
+    numbers, lines = {file.stem: _by_name(read_json(file)) for file in files}, []
+    wanted = read_json(path) if path.exists() else committed(study)
     if not numbers:
         return [f"{study.name}: expected its pages, got none; `as2 study {study.name}` makes them"]
     if not wanted and study.store.index["runs"]:

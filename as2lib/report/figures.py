@@ -37,6 +37,8 @@ GROUPS = {  # a group of systems → its place in the palette, the same in every
 }
 WIDTH = 8.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
+# Of an SVG file: names of groups, blanks, turns by 0°, and each word's own font, in place of which stands the page's.
+UNSEEN = re.compile(r'(?<=<g) id="[^"]*"|(?<=\n) +| transform="rotate\(-0 [^"]*"|font-family: [^;]*; ')
 NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
@@ -214,13 +216,11 @@ def as_png(figure: Figure) -> bytes:
 def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
     """An SVG file on no ground of its own, its letters letters; its ids begin with `name`: a page holds several.
 
-    What no reader sees is left out: names of groups, turns by 0°, hundredths of a point, each letter's own font.
+    Coordinates have two decimals, and what is `UNSEEN` is left out.
     """
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", transparent=True, metadata=NO_METADATA)
-    text = re.sub(
-        r'(?<=<g) id="[^"]*"|(?<=\n) +| transform="rotate\(-0 [^"]*"|font-family: [^;]*; ', "", drawn.getvalue()
-    )
+    text = UNSEEN.sub("", drawn.getvalue())
     text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
     labels = f'font-family="sans-serif" role="img" aria-label="{html(f"{title}: {description}")}"'

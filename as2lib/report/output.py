@@ -24,9 +24,6 @@ from as2lib.study import catalogue, findings
 from as2lib.study.pages import page_file, runs
 from as2lib.study.store import write_json
 
-BY_CHANCE = (
-    "Intervals of differences on this page: {}; were no difference real, {:.1f} of them would exclude 0 by chance."
-)
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
@@ -154,12 +151,11 @@ class Report:
         """
         lines = []
         for notebook in catalogue.notebooks(self.study)[1:]:
-            leads = []
+            link, lead = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>', ""
             with suppress(ValueError):  # which its own page says, and `as2 check`
-                leads = [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]
-            first = [f"<em>{escape(item.lead)}</em>" for item in leads if item.holds]
-            link = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>'
-            lines.append(f"<li>{notebook.name[:2]} {link} {''.join(first)}</li>")
+                for first in [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]:
+                    lead = f"<em>{escape(first.lead)}</em>" * first.holds
+            lines.append(f"<li>{notebook.name[:2]} {link} {lead}</li>")
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
@@ -182,7 +178,8 @@ class Report:
 
     def provenance(self) -> HTML:
         """What made the models that the notebook reads, and this page, in one line."""
-        note = BY_CHANCE.format(self.intervals, 0.05 * self.intervals) if self.intervals else ""
+        by_chance = f"were no difference real, {0.05 * self.intervals:.1f} of them would exclude 0 by chance."
+        note = f"Intervals of differences on this page: {self.intervals}; {by_chance}" * bool(self.intervals)
         [notebook] = [page for page in catalogue.notebooks(self.study) if page.name == self.notebook]
         models = [self.study.run(name) for name in sorted(runs(self.study, notebook))]
         machines = dict.fromkeys(run.facts["machine"] for run in models if run.facts.get("machine"))

@@ -19,7 +19,6 @@ TEMPLATE = Path(__file__).parent / "template"
 FRONT = "13_across"  # that of all targets, reports/index.html
 CONTENTS = "<!-- contents -->"  # where the template wants them
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d_\w+)\.ipynb\)")
-HEAD = re.compile(r"^# (.*)")
 PYTHON = {"kernel_name": "python3", "language": "python"}  # this one, whatever kernel a notebook's author had
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"')
 PLACE = re.compile(r'\nsave = ".*"')  # what a page's parameters say of this machine
@@ -54,7 +53,7 @@ def render(executed: Path, page: Path, names: list[str], study: str, made_of: st
     title, _, text = head.source.partition("\n\n")
     question, _, text = text.partition("\n\n") if text.startswith(">") else ("", "", text)
     if not is_front:
-        title = HEAD.sub(lambda found: f"# {escape(study)} · {found[1]}", title)
+        title = f"# {escape(study)} · {title.removeprefix('# ')}"
         kind = "study banner" if study == "Sample" else "study"  # whose numbers are of an invented corpus
         title += f'\n\n<p class="{kind}">{escape(made_of)}</p>' * bool(made_of)
     # What was found is known last, and read first; what the page is made of comes after it.

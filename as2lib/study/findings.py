@@ -50,9 +50,7 @@ class Number(float):
         return "–" if math.isnan(self) else text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
 
 
-def of_notebook(
-    study: Study, notebook: str, recorded: dict[str, Any] | None = None, figure: str | None = ""
-) -> list[Finding]:
+def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figure: str | None = "") -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
     recorded: the numbers that it recorded; default: those of its page.
@@ -81,9 +79,7 @@ def of_notebook(
 
 
 def broken(study: Study) -> list[str]:
-    """A line for each finding that no longer follows from the numbers, of the notebooks that have recorded any, and for
-    findings that stand under the name of no notebook, which no page shows.
-    """
+    """A line for each finding or title that no longer follows from recorded numbers, and each name of no notebook."""
     pages = [notebook.name for notebook in catalogue.notebooks(study)]
     authored = findings_file(study).keys() - {NAMES_KEY}
     recorded = [name for name in pages if name in authored and metrics_file(study, name).exists()]
