@@ -145,11 +145,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     folder = folder_of(name)
     config = read_config(folder)
     if "words" in config or (folder / words.FILE).exists():
-        encoder, number = WordEncoder.load(folder, max_length), config.get("words")
-        if number not in (None, len(encoder.number)):
-            got = f"got one of {len(encoder.number)}"
-            raise ValueError(f"{folder}: expected a vocabulary of {number}, as its model has, {got}")
-        return encoder
+        return WordEncoder.load(folder, max_length)
     tokenizer = open_tokenizer(name)
     backbone = config.get("backbone") or config
     own, limit = tokenizer.model_max_length, positions(backbone)

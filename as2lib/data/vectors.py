@@ -35,10 +35,9 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
     A word that the source does not know has the vector of `unknown_vector`.
     """
     words, kind = sorted(set(words)), source["source"]
-    digest = hashlib.sha256(json.dumps([source, identity], sort_keys=True).encode())
-    for part in (words, texts if kind == "ppmi" else ()):
-        digest.update(hashlib.sha256("\n".join(part).encode()).digest())
-    path = work_folder() / "vectors" / f"{digest.hexdigest()}.npy"
+    made_of = [source, identity, words, list(texts) if kind == "ppmi" else []]
+    digest = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    path = work_folder() / "vectors" / f"{digest}.npy"
     if not path.exists():
         if kind == "file":
             vector_of = read_vectors(find_root() / source["name"], words)
