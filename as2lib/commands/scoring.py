@@ -31,14 +31,14 @@ def rank(
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands import tables
-    from as2lib.data import load_unlabelled
+    from as2lib.data import load_pairs
 
     path, pairs = expanded(question), None
     if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
         if candidates:
             raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
         tables.require_place(out, (*tables.TABLE_SUFFIXES, *tables.RUN_SUFFIXES), question)
-        pairs = load_unlabelled(Path(question))
+        pairs = load_pairs(Path(question), questions=None)
     elif out or question == "-":
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
     else:
@@ -91,7 +91,7 @@ def score(
     A model's score is P(correct), and its log_odds is what ranks where probabilities round to 1; TREC runs have that.
     """
     from as2lib.commands import tables
-    from as2lib.data import load_pairs, load_unlabelled, sets
+    from as2lib.data import load_pairs, sets
     from as2lib.data.columns import NoLabels
     from as2lib.metrics import ranking
 
@@ -106,7 +106,7 @@ def score(
         try:
             texts = load_pairs(pairs, part, "all")
         except NoLabels:
-            texts = load_unlabelled(pairs, part)
+            texts = load_pairs(pairs, part, None)
         computing = {"precision": precision, "backend": backend, "device": device}
         ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
         title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)

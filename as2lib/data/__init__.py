@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["leaks", "load_pairs", "load_parts", "load_splits", "load_unlabelled"]
+__all__ = ["leaks", "load_pairs", "load_parts", "load_splits"]
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,7 @@ NO = "incorrect irrelevant notcorrect notrelevant notentailment contradiction ne
 
 
 class NoLabels(ValueError):
-    """Raised where labels are asked for and the data have none; `load_unlabelled` reads them."""
+    """Raised where labels are asked for and the data have none."""
 
 
 @lru_cache(maxsize=1024)  # rows have the same names again and again

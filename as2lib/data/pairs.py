@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,55 +44,46 @@ IMPLAUSIBLE = 0.98  # MAP of the original order, past which somebody sorted by l
 Source: TypeAlias = str | Path | Dataset | pd.DataFrame | Sequence[Mapping[str, Any]]
 
 
-def load_pairs(source: Source, split: str | None = None, questions: str = "answered") -> Dataset:
+def load_pairs(source: Source, split: str | None = None, questions: str | None = "answered") -> Dataset:
     """The checked pairs of a source, restricted to the questions that a policy keeps.
 
     source: a known name, a path or a hub set, as `sets.resolve` has it; or a list of dicts, a pandas table or a
         `Dataset`.  Columns are recognised by the `NAMES` that people use.
     split: train, dev or test; None for what has no splits.
     questions: "answered" keeps questions with a correct candidate, "mixed" those with an incorrect one as well, "all"
-        every question.
+        every question; None: every one, without `label`, which the source need not have.
     Rows keep the source's order, those of a question together; where ids are missing, equal questions share a new one.
     Raises ValueError that names file, row (from 1) and column for data that break a rule; where no question is left;
     and where a known set has other pairs than `sets.FINGERPRINTS` says.
     """
-    name, every, only = _every(source, split, labelled=True)
-    if warning := order_warning(name, every):
+    name, only, labelled = "pairs", {}, questions is not None
+    if isinstance(source, str | Path):
+        location, known = sets.resolve(source, split), sets.known(source, split)
+        name, only = location.name, location.only
+        # Labels also say which questions are meant, or are part of a known set's fingerprint.
+        pairs = _load(location, labelled or known is not None or bool({"answered", "unanswered"} & {*only}))
+        if known and (digest := fingerprint(pairs)) != known["pairs"]:
+            raise ValueError(
+                f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(pairs)} other "
+                f"pairs ({digest[:12]}) from {name}; name another version by its path, or as name@revision"
+            )
+    else:
+        pairs = _dataset(checked(in_memory(source, split, labelled), labelled))
+    if questions is None:
+        return _only(pairs, only).select_columns([column for column in pairs.column_names if column != "label"])
+    if warning := order_warning(name, pairs):
         note(warning)
-    pairs = filter_questions(_only(every, only), questions)
+    pairs = filter_questions(_only(pairs, only), questions)
     if len(pairs) == 0:
         raise ValueError(f'{name}: no question is left under questions="{questions}"; "all" keeps every one')
     return pairs
 
 
-def load_unlabelled(source: Source, split: str | None = None) -> Dataset:
-    """The same table without `label`; no policy applies.  Raises what `load_pairs` raises, except about labels."""
-    _, every, only = _every(source, split, labelled=False)
-    return _only(every, only).select_columns([name for name in every.column_names if name != "label"])
-
-
-def _every(source: Source, split: str | None, labelled: bool) -> tuple[str, Dataset, Mapping[str, Any]]:
-    """What a source is called, its checked pairs, and which of its questions are meant.
-
-    Labels come where they are asked for, say which questions are meant, or are part of a known set's fingerprint.
-    """
-    if not isinstance(source, str | Path):
-        return "pairs", _dataset(checked(in_memory(source, split, labelled), labelled)), {}
-    location, known = sets.resolve(source, split), sets.known(source, split)
-    every = _load(location, labelled or known is not None or bool({"answered", "unanswered"} & {*location.only}))
-    if known and (digest := fingerprint(every)) != known["pairs"]:
-        raise ValueError(
-            f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(every)} other pairs "
-            f"({digest[:12]}) from {location.name}; name another version by its path, or as name@revision"
-        )
-    return location.name, every, location.only
-
-
 def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Dataset:
     """The pairs of `source:split` parts, one after the other; kept in memory as long as their identities stay.
 
-    questions: the policy; None: all of them, without labels.  candidate_id: where each part has it.
-    An id that two parts have is one question.  Raises what `load_pairs` raises, also where it has two texts.
+    An id that two parts have is one question; candidate_id is there where each part has it.
+    Raises what `load_pairs` raises, also where an id has two texts.
     """
     identities = [sets.identity(*sets.split_part(part)) for part in parts]
     return _parts(tuple(parts), json.dumps(identities, sort_keys=True), questions)
@@ -100,8 +91,7 @@ def load_parts(parts: Sequence[str], questions: str | None = "answered") -> Data
 
 @lru_cache(maxsize=16)
 def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Dataset:
-    load = load_unlabelled if questions is None else partial(load_pairs, questions=questions)
-    tables = {part: load(*sets.split_part(part)) for part in parts}
+    tables = {part: load_pairs(*sets.split_part(part), questions) for part in parts}
     if len(tables) == 1:
         return tables[parts[0]]
     shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables.values())]

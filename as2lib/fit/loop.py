@@ -21,14 +21,7 @@ from transformers import set_seed
 from as2lib import models
 from as2lib.data.columns import NoLabels
 from as2lib.data.encode import PairEncoder, fitting_length, load_encoder, paired, word_tokenizer
-from as2lib.data.pairs import (
-    Source,
-    filter_questions,
-    fingerprint,
-    load_pairs,
-    load_unlabelled,
-    require_apart,
-)
+from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
 from as2lib.data.sets import is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
@@ -323,7 +316,7 @@ def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
     try:
         table = load_pairs(pairs, questions="all")
     except NoLabels:
-        table = load_unlabelled(pairs)
+        table = load_pairs(pairs, questions=None)
     is_same = isinstance(pairs, Dataset) and fingerprint(pairs) == fingerprint(table)
     if not is_same and any(is_logits(teacher) for teacher in teachers):
         expected = "expected the Dataset that load_pairs returns, whose rows they are"

@@ -2,7 +2,7 @@ import pandas
 import pytest
 from datasets import Dataset
 
-from as2lib.data import leaks, load_pairs, load_splits, load_unlabelled, pairs, sets
+from as2lib.data import leaks, load_pairs, load_splits, pairs, sets
 from as2lib.data.pairs import fingerprint, leave_out, load_parts, split_own
 from as2lib.data.sets import identity
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
@@ -30,9 +30,9 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
     rows = [(f"q{n}", f"who {n}?", f"a{i}", int(i == 0 and n > 1)) for n in (1, 2, 3) for i in range(n)]
     write(tmp_path / "dev.tsv", rows)
     assert load_pairs(tmp_path, "dev>=2")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
-    assert load_unlabelled(tmp_path, "dev>=3")["question_id"][:] == ["q3"] * 3
-    assert load_unlabelled(tmp_path, "dev=unanswered")["answer"][:] == ["a0"]
-    assert load_unlabelled(tmp_path, "dev=answered")["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
+    assert load_pairs(tmp_path, "dev>=3", None)["question_id"][:] == ["q3"] * 3
+    assert load_pairs(tmp_path, "dev=unanswered", None)["answer"][:] == ["a0"]
+    assert load_pairs(tmp_path, "dev=answered", None)["question_id"][:] == ["q2"] * 2 + ["q3"] * 3
     assert load_pairs(tmp_path, "dev=first67%", "all")["question_id"][:] == ["q1"] + ["q2"] * 2
     assert load_pairs(tmp_path, "dev=last33%")["question_id"][:] == ["q3"] * 3
     assert load_pairs(tmp_path, "dev=first67%>=2", "all")["question_id"][:] == ["q2"] * 2
@@ -152,7 +152,7 @@ def test_candidates_of_a_set_whose_order_means_nothing_come_in_one_order_however
     table = load_pairs("trecqa", "test", "all")
     assert rows_of(table) != rows
     assert sorted(rows_of(table)) == sorted(rows)
-    assert rows_of(load_unlabelled("trecqa", "test").add_column("label", table["label"][:])) == rows_of(table)
+    assert rows_of(load_pairs("trecqa", "test", None).add_column("label", table["label"][:])) == rows_of(table)
     turned = [rows[start : start + 6][::-1] for start in range(0, len(rows), 6)]
     write(tmp_path / "test.tsv", [row for page in turned for row in page])
     assert rows_of(load_pairs("trecqa", "test", "all")) == rows_of(table)

@@ -13,7 +13,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from as2lib.data import load_pairs, load_unlabelled
+from as2lib.data import load_pairs
 from as2lib.data.columns import NoLabels
 from tests.data.conftest import COLUMNS, ROWS, dicts, rows_of, write
 
@@ -66,7 +66,7 @@ def test_where_two_columns_could_be_one_both_are_named(tmp_path):
 def test_files_are_read_as_written_na_and_null_are_texts_and_labels_not_asked_for_may_lack(tmp_path, kind):
     assert rows_of(load_pairs(write(tmp_path / f"all.{kind}", ROWS), questions="all")) == ROWS
     path = write(tmp_path / f"my.{kind}", [row[:3] for row in ROWS], COLUMNS[:3])
-    assert rows_of(load_unlabelled(path).add_column("label", [1, 0, 1, 0])) == ROWS
+    assert rows_of(load_pairs(path, questions=None).add_column("label", [1, 0, 1, 0])) == ROWS
     with pytest.raises(NoLabels):
         load_pairs(path)
 
@@ -106,8 +106,8 @@ def test_an_empty_answer_is_kept_and_said_once_and_a_blank_question_or_id_is_ref
     bring, kind, value, capfd
 ):
     source, name = bring(kind, [ROWS[0], (*ROWS[1][:2], value, 0), ("q2", "When?", value, 1)])
-    for load in (load_pairs, load_unlabelled, load_pairs):
-        assert load(source)["answer"][:] == ["Ann did", value or "", value or ""]
+    for questions in ("answered", None, "answered"):
+        assert load_pairs(source, questions=questions)["answer"][:] == ["Ann did", value or "", value or ""]
     assert capfd.readouterr().err == f"as2: {name}: 2 answers are empty: they are kept, and scored as empty texts\n"
     for column in COLUMNS[:2]:
         row = [value if name == column else old for name, old in zip(COLUMNS, ROWS[1], strict=True)]
@@ -229,7 +229,8 @@ def test_a_row_that_holds_a_question_with_its_candidates_is_refused_by_their_nam
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "my.parquet")
     names = ", ".join(name for name in columns if name != "answer")
     for source in (rows, pd.read_parquet(tmp_path / "my.parquet"), tmp_path / "my.jsonl", tmp_path / "my.parquet"):
-        assert f": {names}: expected a row for each candidate" in refusal(source, load_unlabelled)
+        line = refusal(source, lambda source: load_pairs(source, questions=None))
+        assert f": {names}: expected a row for each candidate" in line
 
 
 def test_pandas_makes_pairs_of_such_rows_as_the_docs_say():
