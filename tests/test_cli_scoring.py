@@ -86,6 +86,11 @@ def test_seeds_of_a_system_are_compared_as_one(folder, capsys):
     assert [row["run"] for row in rows] == ["base.run", "[0-2].run"]
     assert rows[1]["MAP"] == pytest.approx(100 * each.to_numpy().mean(), abs=1e-3)
     assert rows[1]["p"] == pytest.approx(compare(each.mean(axis=1), each["0.run AP"]).p, abs=1e-4)
+    judged = [line.split() for line in Path("judgements.qrels").read_text().splitlines()]
+    Path("best.run").write_text("".join(f"{name} Q0 {answer} 1 {grade} x\n" for name, _, answer, grade in judged))
+    files = ["base.run", "best.run", "judgements.qrels"]
+    for baseline, verdict in (("base.run", "better"), ("best.run", "worse")):
+        assert verdict in {row["verdict"] for row in compared(capsys, *files, "--baseline", baseline)[0]}
 
 
 def test_what_a_run_lacks_counts_as_zero_and_is_said(folder, capsys):

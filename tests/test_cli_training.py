@@ -45,6 +45,9 @@ def test_the_dev_map_is_one_number_wherever_it_stands_and_the_length_fits_the_da
     assert main(["score", "out", "mine/dev.tsv"]) == 0
     scored = re.search(r"dev.tsv +[\d.]+ +([\d.]+)", capsys.readouterr().out)[1]
     assert printed == in_card == scored
+    assert main(["score", "out", "mine"]) == 0  # of a folder its test set
+    scored = re.search(r"mine +[\d.]+ +([\d.]+)", capsys.readouterr().out)[1]
+    assert scored == re.search(r"test: this model +[\d.]+ +([\d.]+)", output)[1] != printed
 
 
 @pytest.mark.parametrize(

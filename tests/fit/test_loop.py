@@ -86,6 +86,12 @@ def test_a_gradient_is_clipped_to_one_length_and_without_one_no_weight_changes()
     assert torch.equal(after(0, 0), tiny.weights(tiny.classifier()))
 
 
+@pytest.mark.parametrize("warmup", [0.1, 0.0])
+def test_the_first_step_of_a_warm_up_moves_nothing(warmup):
+    step = {"steps": 20, "evaluate_every": 1, "warmup": warmup, "callbacks": [lambda entry, model: True]}
+    assert torch.equal(tiny.weights(fit(**step).model), tiny.weights(tiny.classifier())) == (warmup > 0)
+
+
 @pytest.fixture(scope="module")
 def usual():
     return fit()

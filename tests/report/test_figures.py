@@ -49,10 +49,10 @@ def test_panels_share_an_axis_and_say_their_questions():
 
 def test_a_difference_of_one_seed_has_the_interval_over_questions_in_a_lighter_colour():
     one_seed = differences().assign(low=[float("nan"), -3.5])
-    one_seed[["questions low", "questions high"]] = [[0.5, 1.5], [-2.5, -1.5]]
+    one_seed[["questions low", "questions high"]] = [[0.25, 1.5], [-2.5, -1.5]]
     [axes] = figures.forest(one_seed, "Differences", "points of MAP").axes
     both, questions = axes.containers
     assert "questions alone" in questions.get_label()
     assert "questions and seeds" in both.get_label()
     [[segment]] = [bar.get_segments() for bar in questions.lines[2]]
-    assert segment[:, 0].tolist() == [0.5, 1.5]
+    assert segment[:, 0].tolist() == [0.25, 1.5]

@@ -11,7 +11,9 @@ from scipy.special import logit
 from as2lib import Study, models
 from as2lib.data.pairs import load_parts
 from as2lib.fit import teacher_logits
-from as2lib.models.ensemble import calibrated, calibrated_scores, fit_platt, log_shares
+from as2lib.metrics.ranking import summary
+from as2lib.models.ensemble import calibrated, calibrated_scores, fit_platt, log_shares, mean_logits
+from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
 from as2lib.study import make
@@ -29,7 +31,7 @@ def systems(study) -> list[Row]:
     cascade = {"cascade": {"exits": [1, 2]}, "schedule": "round_robin"}
     half = {"train": target["train"], "test": target["test"]}
     pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
-    heads = {"loss": "per_head", "teachers": teachers, "calibration": "platt"}
+    heads = {"loss": "per_head", "teachers": teachers, "calibration": "platt", "perturb": True}
     words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
     words |= {"rank_rnn": "rnn", "bidirectional": True}
     epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
@@ -75,15 +77,19 @@ def fitted(tmp_path_factory):
 def test_a_run_leaves_a_model_scores_a_log_and_facts(fitted):
     stored = fitted.run("student/electra/seed-0")
     assert (stored.model_folder / "config.json").exists()
-    assert [entry["step"] for entry in stored.log()] == [2, 4]
-    assert stored.facts["dev_MAP"] == max(entry["dev_MAP"] for entry in stored.log())
+    log = stored.log()
+    assert [entry["step"] for entry in log] == [2, 4]
+    assert stored.facts["dev_MAP"] == max(entry["dev_MAP"] for entry in log)
     assert stored.facts["steps"] == STEP["steps"]
     assert stored.facts["encoder"]["num_hidden_layers"] == 2
-    pairs = load_parts(fitted.data.target.test, "all")
-    scores = stored.scores("test")
-    assert scores["question_id"].tolist() == pairs["question_id"][:]
-    assert scores["label"].tolist() == pairs["label"][:]
-    assert scores["score"].between(0, 1).all()
+    for split in ("dev", "test"):
+        pairs, scores = load_parts(stored.run.data[split], "all"), stored.scores(split)
+        assert scores["question_id"].tolist() == pairs["question_id"][:]
+        assert scores["label"].tolist() == pairs["label"][:]
+        assert scores["score"].between(0, 1).all()
+    for column, value in (("score", stored.facts["dev_MAP"]), ("last", log[-1]["dev_MAP"])):
+        dev = stored.scores("dev")
+        assert summary(dev["question_id"], dev["label"], dev[column], "mixed")["MAP"] == pytest.approx(value)
 
 
 def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_calibrated(fitted):
@@ -98,16 +104,18 @@ def test_an_ensemble_is_the_mean_of_probabilities_those_of_list_wise_members_cal
     assert same["score"].equals(ensemble.scores()["score"])
 
 
-@pytest.mark.parametrize("fold", [None, [0, 4], [1, 4]])
-def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated(fitted, tmp_path, monkeypatch, fold):
+@pytest.mark.parametrize("changes", [{}, {"leave_out": [0, 4]}, {"leave_out": [1, 4]}, {"unlabelled": True}], ids=str)
+def test_a_student_is_asked_for_what_its_run_says_and_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated(
+    fitted, tmp_path, monkeypatch, changes
+):
     heard = {}
 
-    def train(pairs, model, loss, teachers, *_, **__):
-        heard.update(pairs=pairs, teachers=teachers)
+    def train(pairs, model, loss, teachers, dev, **options):
+        heard.update(pairs=pairs, model=model, teachers=teachers, dev=dev, options=options)
         raise InterruptedError
 
-    changes = {"leave_out": fold} if fold else {}
-    [run] = Row("mhs/fold", "", "", **fields(fitted.systems["mhs/2h1"], **changes), seeds=(0,)).runs(fitted)
+    changed = fields(fitted.systems["mhs/2h1"], alpha=0.9, tau=2.0, **changes)
+    [run] = Row("mhs/fold", "", "", **changed, seeds=(3,)).runs(fitted)
     parents = fitted.store.parents(run)
     monkeypatch.setattr(make, "train", train)
     with pytest.raises(InterruptedError):
@@ -118,6 +126,14 @@ def test_a_student_hears_each_teacher_of_its_own_pairs_list_wise_ones_calibrated
     expected = [plain, calibrated(platt, ordering, heard["pairs"]["question_id"][:])]
     for logits, wanted in zip(heard["teachers"], expected, strict=True):
         numpy.testing.assert_allclose(logits, wanted, atol=1e-5)
+    of_ensemble = make.logits_of(fitted.store, run, fitted.run("ensemble/teachers/seed-0"), heard["pairs"], {})
+    numpy.testing.assert_allclose(of_ensemble, mean_logits(expected), atol=1e-5)
+    settings = {**run.spec["training"], "seed": 3, "alpha": 0.9, "tau": 2.0}
+    assert {name: heard["options"][name] for name in settings} == settings
+    assert set(heard["dev"]["question_id"]) < set(dev["question_id"])
+    start = models.load(parents["start"][0].model_folder)
+    whole = MHSForSequenceClassification.from_backbone(start, **run.spec["mhs"], seed=3).state_dict()
+    assert all(torch.equal(value, whole[name]) for name, value in heard["model"].state_dict().items())
 
 
 def test_fits_have_the_dropout_attention_and_precision_that_a_study_gives_them_and_scores_its_own(fitted, monkeypatch):

@@ -115,6 +115,8 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
     assert row["difference"] == pytest.approx(means["a"] - means["b"])
     assert row["low"] < row["questions low"] < row["difference"] < row["questions high"] < row["high"]
     assert (row["seeds"], row["wins"] + row["losses"] + row["ties"]) == (3, 200)
+    assert row["wins"] > row["losses"]
+    assert row["seen at best"] < row["smallest seen"] < row["seen at worst"]
     assert (row["published"], row["verdict"]) == (pytest.approx(5), "reproduced")
     assert row["p"] < 0.05
     assert not row["zero inside"]
