@@ -10,7 +10,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +42,7 @@ def study(
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored by what a shell starts in the background
         signal.signal(number, signal.default_int_handler)
-    from as2lib.study import catalogue, pages
+    from as2lib.study import pages
     from as2lib.study.fit_missing import gpus
 
     loaded, root = load_study(study, changes), find_root()
@@ -66,7 +65,7 @@ def study(
             print(f"study {loaded.name}: not all is made, left: {'; '.join(left)}", file=sys.stderr)
         if code or left:
             raise typer.Exit(code or 1)
-    page = pages.page_file(loaded, catalogue.notebooks(loaded)[0].name)
+    page = pages.page_file(loaded, loaded.notebooks[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
 
 
@@ -157,8 +156,7 @@ def fit(
     from as2lib.study.fit_missing import fit_missing
 
     loaded = load_study(study, changes)
-    failed = fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs), partial(print, flush=True))
-    raise typer.Exit(int(bool(failed)))
+    raise typer.Exit(int(bool(fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs)))))
 
 
 def publish(
@@ -183,10 +181,10 @@ def page(
     from filelock import Timeout
 
     from as2lib.report.check import write_manifest
-    from as2lib.study import catalogue, pages
+    from as2lib.study import pages
 
     loaded = load_study(study)
-    first, *others = catalogue.notebooks(loaded)
+    first, *others = loaded.notebooks
     if name:
         matching = [page.name for page in (first, *others) if name in (page.name, page.name[:2])]
         if not matching:
@@ -224,7 +222,7 @@ def make_page(study: "Study", name: str) -> None:
     from papermill import inspect_notebook
 
     from as2lib.report.pages import execute, render, studies_with_pages
-    from as2lib.study import catalogue, pages
+    from as2lib.study import pages
     from as2lib.study.store import noting
 
     error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
@@ -242,7 +240,7 @@ def make_page(study: "Study", name: str) -> None:
             print(f"{name}: {part} is not at hand, and {lost[0]} has numbers of it; what is published stays")
             return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
-        up, names = "../" if page.parent == study.folder else "", [page.name for page in catalogue.notebooks(study)]
+        up, names = "../" if page.parent == study.folder else "", [page.name for page in study.notebooks]
         render(executed, page, names, title, made_of, studies_with_pages(study.variant, page.stem, up))
     for file in pages.outputs(study, name, timing=True):
         if file != page and file.relative_to(study.folder) not in fresh:  # of an earlier page, which had more of them

@@ -8,11 +8,12 @@ from as2lib.papers.cascade import rows as cascade_rows
 from as2lib.papers.cerberus import rows as cerberus_rows
 from as2lib.papers.cosinet import rows as cosinet_rows
 from as2lib.papers.govern import rows as govern_rows
-from as2lib.study import Study, catalogue
+from as2lib.study import Study
+from as2lib.study.run import PAPERS
 
 __all__ = ["Study"]
 
-catalogue.PAPERS |= {  # in reading order
+PAPERS |= {  # in reading order
     "cerberus": cerberus_rows,
     "cascade": cascade_rows,
     "cosinet": cosinet_rows,

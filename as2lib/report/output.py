@@ -20,7 +20,7 @@ from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
 from as2lib.precision import machine
 from as2lib.report import figures, references, tables
-from as2lib.study import catalogue, findings
+from as2lib.study import findings
 from as2lib.study.pages import page_file, runs
 from as2lib.study.store import write_json
 
@@ -38,7 +38,7 @@ class Report:
     """
 
     def __init__(self, study: Study, notebook: str, save: bool | str = False):
-        if notebook not in [page.name for page in catalogue.notebooks(study)]:
+        if notebook not in [page.name for page in study.notebooks]:
             raise ValueError(f"{notebook}: left out of {study.name}, whose file has no such section, or no seeds")
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
         self.changed = study.variant != study.name  # parameters that are not those of the study's file
@@ -150,7 +150,7 @@ class Report:
         that holds.
         """
         lines = []
-        for notebook in catalogue.notebooks(self.study)[1:]:
+        for notebook in self.study.notebooks[1:]:
             link, lead = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>', ""
             with suppress(ValueError):  # which its own page says, and `as2 check`
                 for first in [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]:
@@ -180,7 +180,7 @@ class Report:
         """What made the models that the notebook reads, and this page, in one line."""
         by_chance = f"were no difference real, {0.05 * self.intervals:.1f} of them would exclude 0 by chance."
         note = f"Intervals of differences on this page: {self.intervals}; {by_chance}" * bool(self.intervals)
-        [notebook] = [page for page in catalogue.notebooks(self.study) if page.name == self.notebook]
+        [notebook] = [page for page in self.study.notebooks if page.name == self.notebook]
         models = [self.study.run(name) for name in sorted(runs(self.study, notebook))]
         machines = dict.fromkeys(run.facts["machine"] for run in models if run.facts.get("machine"))
         commits = dict.fromkeys(run.commit[:8] for run in models if run.commit)

@@ -1,31 +1,27 @@
 """What a fit takes before it is made: its steps, and its hours of an H100."""
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
 
-from as2lib import hub
-from as2lib.paths import find_root, model_origin
+from as2lib.paths import find_root
 from as2lib.study.run import Run
 
 OPERATIONS_AN_HOUR = {"float32": 0.4 * 67e12 * 3600, "bf16": 0.4 * 989e12 * 3600}  # 40 % of NVIDIA's data sheet
-SIZES = {  # layers and hidden units of encoders whose config.json is not here
+SIZES = {  # layers and hidden units of encoders by their names; of any other those of a base model
+    "sentence-transformers/all-MiniLM-L6-v2": (6, 384),
     "google/electra-large-discriminator": (24, 1024),
     "FacebookAI/roberta-large": (24, 1024),
     "albert/albert-xxlarge-v2": (12, 4096),
     "microsoft/deberta-v2-xxlarge": (48, 1536),
     "facebook/xlm-roberta-xl": (36, 2560),
 }
-BASE = (12, 768)  # of any other
+BASE = (12, 768)
 PAIRS_OF_SETS = {"wikiqa:train": 8_672, "asnq:train": 20_377_568, "asnq:dev": 463_914, "asnq:test": 466_148}
 PAIRS_OF_OTHERS, PAIRS_A_QUESTION, BYTES_A_PAIR = 10_000, 30, 150  # the last of a file
 
 
 def steps(run: Run) -> int:
     """Optimizer steps at most."""
-    if run.kind != "fit":
-        return 0
-    training = run.spec["training"]
+    training = run.spec.get("training", {"steps": 0})
     if "steps" in training:
         return training["steps"]
     batch = training["batch_size"] * (PAIRS_A_QUESTION if "words" in run.spec and run.orders_only else 1)
@@ -53,14 +49,9 @@ def sizes(run: Run) -> tuple[int, int]:
     """Layers and hidden units of a fit's encoder."""
     specs = [step.spec for step in run.lineage()]
     backbone = specs[0].get("backbone", {})
-    config, (depth, hidden) = backbone.get("config"), BASE
-    if "name" in backbone:
-        origin, revision = model_origin(backbone["name"])
-        file = origin / "config.json" if isinstance(origin, Path) else hub.cached_config(origin, revision)
-        config = json.loads(file.read_text(encoding="utf-8")) if file and file.is_file() else None
-        depth, hidden = SIZES.get(str(origin), BASE)
-    if config:
-        depth, hidden = config.get("num_hidden_layers", depth), config.get("hidden_size", hidden)
+    depth, hidden = SIZES.get(backbone.get("name", "").partition("@")[0], BASE)
+    if config := backbone.get("config"):
+        depth, hidden = config["num_hidden_layers"], config["hidden_size"]
     kept = [spec["layers"] for spec in (backbone, *specs) if spec.get("layers")]
     return kept[-1] if kept else depth, hidden
 

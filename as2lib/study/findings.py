@@ -23,7 +23,6 @@ from string import Formatter
 from typing import Any, NamedTuple
 
 from as2lib.paths import read_yaml
-from as2lib.study import catalogue
 from as2lib.study.store import read_json
 from as2lib.study.study import Study, params_file
 
@@ -67,10 +66,7 @@ def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figur
     for place, item in enumerate(authored[notebook], 1):
         try:
             if figure in (None, item.get("figure", "")) and (has_texts or TEXTS_PREFIX not in str(item)):
-                holds = evaluated(item["holds"], names)
-                if not isinstance(holds, bool):
-                    raise ValueError(f"holds is {holds!r}, neither true nor false")
-                title = filled(item.get("title", ""), names)
+                holds, title = bool(evaluated(item["holds"], names)), filled(item.get("title", ""), names)
                 findings.append(Finding(title if "figure" in item else filled(item["say"], names), holds, title))
         except Exception as error:  # whatever an expression raises
             where = f"params/findings/{study.name}.yaml: {notebook}, finding {place}"
@@ -80,16 +76,14 @@ def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figur
 
 def broken(study: Study) -> list[str]:
     """A line for each finding or title that no longer follows from recorded numbers, and each name of no notebook."""
-    pages = [notebook.name for notebook in catalogue.notebooks(study)]
-    authored = findings_file(study).keys() - {NAMES_KEY}
-    recorded = [name for name in pages if name in authored and metrics_file(study, name).exists()]
-    unknown = [f"{name}: findings of no page" for name in sorted(authored - {*pages})]
-    return unknown + [
-        f"{notebook}: no longer follows from the numbers: {finding.text}"
-        for notebook in recorded
-        for finding in of_notebook(study, notebook, figure=None)
-        if not finding.holds
-    ]
+    pages, lines = [notebook.name for notebook in study.notebooks], []
+    for name in findings_file(study).keys() - {NAMES_KEY}:
+        if name not in pages:
+            lines.append(f"{name}: findings of no page")
+        elif metrics_file(study, name).exists():
+            broken = [finding for finding in of_notebook(study, name, figure=None) if not finding.holds]
+            lines += [f"{name}: no longer follows from the numbers: {finding.text}" for finding in broken]
+    return sorted(lines)
 
 
 def findings_file(study: Study) -> dict[str, Any]:

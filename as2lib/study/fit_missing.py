@@ -6,7 +6,7 @@ A run is written to <key>.partial and renamed whole, done.json last: a kill lose
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from filelock import Timeout
@@ -17,32 +17,28 @@ WORKER = "AS2_WORKER"  # of a study's workers: its number
 WAIT_SECONDS = 0.5  # until a worker with nothing to take looks again
 
 
-def fit_missing(
-    store: Store, names: Iterable[str], model: bool = False, say: Callable[[str], None] = print
-) -> list[str]:
+def fit_missing(store: Store, names: Iterable[str], model: bool = False) -> list[str]:
     """Make what is missing for the scores of some runs, or for their models; returns the names of what can't be made.
 
     A run that another process makes is waited for.  What fails is tried once, and what is made from it is left.
-    say: called with a line for each run that was made, or failed.
+    Prints a line for each run that was made, or failed.
     """
     began = time.time()
     needed = [store.plan[name] for name in store.needed(names, model)]
     left, failed = {run.name: run for run in needed}, []
     if not needed and os.environ.get(WORKER, "0") == "0":  # of several workers one says it
-        say("nothing to make: what is asked for is here, or its scores are published")
+        print("nothing to make: what is asked for is here, or its scores are published")
     take_gpu()
     while left:
         for name, run in left.items():
-            parents = {parent.name for parent in run.parent_runs()}
-            if not parents.isdisjoint(failed):
+            parents, error = {parent.name for parent in run.parent_runs()}, store.partial(run) / ERROR_FILE
+            failed_elsewhere = error.exists() and error.stat().st_mtime >= began
+            if failed_elsewhere or not parents.isdisjoint(failed):
                 failed.append(name)
                 break
             if not parents.isdisjoint(left):
                 continue
-            started, error = time.time(), store.partial(run) / ERROR_FILE
-            if error.exists() and error.stat().st_mtime >= began:  # another worker failed in it
-                failed.append(name)
-                break
+            started = time.time()
             try:
                 stored = store.make(run, wait=False, progress=name)
             except Timeout:
@@ -50,12 +46,12 @@ def fit_missing(
             except Exception as problem:
                 failed.append(name)
                 reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
-                say(f"failed: {name}: {reason}   ({error})")
+                print(f"failed: {name}: {reason}   ({error})", flush=True)
                 break
             if stored:
                 dev = stored.facts.get("dev_MAP")
                 line = f"{name}, {time.time() - started:.0f} s" + ("" if dev is None else f", dev MAP {100 * dev:.1f}")
-                say(f"{len(needed) - len(left) + 1}/{len(needed)} {line}")
+                print(f"{len(needed) - len(left) + 1}/{len(needed)} {line}", flush=True)
             break
         else:
             time.sleep(WAIT_SECONDS)

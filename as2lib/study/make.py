@@ -59,7 +59,9 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     spec, precision, training = run.spec, run.computing["precision"], dict(run.spec["training"])
     in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
     parents = store.parents(run)
-    pairs, dev = training_pairs(run), None
+    pairs, dev = load_parts(run.data["train"], None if spec.get("unlabelled") else "answered"), None
+    if "leave_out" in spec:
+        pairs = leave_out(pairs, *spec["leave_out"])
     if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
     else:  # the last weights are kept
@@ -134,13 +136,7 @@ def shuffled(store: Store, run: Run, folder: Path, progress: bool = False) -> Ma
     return tables, {"parameters": parent.facts["parameters"]}
 
 
-MAKERS: dict[str, Callable[..., Made]] = {
-    "fit": fit,
-    "ensemble": ensemble,
-    "lexical": ranker,
-    "ranker": ranker,
-    "shuffled": shuffled,
-}
+MAKERS = {"fit": fit, "ensemble": ensemble, "lexical": ranker, "ranker": ranker, "shuffled": shuffled}
 
 
 # ---------------------------------------------------------------- the model of a fit before its first step
@@ -160,7 +156,7 @@ def build(store: Store, run: Run) -> tuple[Any, Any]:
         require_known_tensors(name)
         model, tokenizer = cross_encoder.build(name, spec["backbone"].get("layers")), open_tokenizer(name)
     else:
-        tokenizer = _vocabulary(run.data["vocabulary"], spec["max_length"])
+        tokenizer = word_tokenizer(_texts(run.data["vocabulary"], each=True), spec["max_length"])
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         model = cross_encoder.build({**spec["backbone"]["config"], **sizes})
     if "reads" in spec:
@@ -189,12 +185,6 @@ def _of_words(store: Store, run: Run) -> tuple[Any, Any]:
     return network(vectors, **shape), WordEncoder(vectors.words, run.spec.get("unit"))
 
 
-@lru_cache(maxsize=4)
-def _vocabulary(parts: tuple[str, ...], max_length: int) -> Any:
-    """The tokenizer of an encoder that starts from nothing."""
-    return word_tokenizer(_texts(parts, each=True), max_length)
-
-
 @lru_cache(maxsize=8)
 def _words(parts: tuple[str, ...]) -> frozenset[str]:
     """Every word of some parts: splitting takes longer than a fit."""
@@ -209,14 +199,6 @@ def _texts(parts: Sequence[str], each: bool = False) -> list[str]:
 
 
 # ---------------------------------------------------------------- what a fit learns from
-
-
-def training_pairs(run: Run) -> Dataset:
-    """A pool without labels; all folds of the questions but one; or the answered questions."""
-    if run.spec.get("unlabelled"):
-        return load_parts(run.data["train"], None)
-    pairs = load_parts(run.data["train"], "answered")
-    return leave_out(pairs, *run.spec["leave_out"]) if "leave_out" in run.spec else pairs
 
 
 def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt: Platt) -> numpy.ndarray:

@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
-from as2lib.study import catalogue
 from as2lib.study.run import Notebook
 from as2lib.study.store import git_commit, json_sha256, read_json, write_json
 from as2lib.study.study import Study
@@ -19,14 +18,13 @@ MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
 
 def stamps(study: Study) -> dict[str, str]:
     """Each notebook, and "check" → the SHA-256 of what it reads; the first and the check read all others."""
-    notebooks = catalogue.notebooks(study)
+    notebooks = study.notebooks
     stamps = {notebook.name: stamp(study, notebook) for notebook in notebooks}
     expected = find_root() / "params" / "expected" / f"{study.name}.json"
     others = [stamps.copy(), file_sha256(expected) if expected.exists() else ""]
     stamps[notebooks[0].name] = json_sha256(others)
-    stamps[CHECK] = json_sha256(
-        [others, git_commit() if study.store.index["runs"] else ""]
-    )  # whose numbers are expected
+    published = git_commit() if study.store.index["runs"] else ""  # whose numbers are expected
+    stamps[CHECK] = json_sha256([others, published])
     return stamps
 
 
@@ -83,7 +81,7 @@ def edited(study: Study) -> list[str]:
     folder, manifest = f"reports/{study.variant}", study.folder / "manifest.json"
     tables = read_json(manifest)["tables"] if manifest.exists() else {}
     files = []
-    for notebook in catalogue.notebooks(study):
+    for notebook in study.notebooks:
         file, number = _stamp_file(study, notebook.name), notebook.name[:3]
         published = {f"{folder}/tables/{name}": tables[name] for name in tables if name.startswith(number)}
         files += _differing(read_json(file)["outputs"] if file.exists() else published)

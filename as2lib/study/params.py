@@ -31,7 +31,6 @@ def _each_once(values: list[Any]) -> list[Any]:
 Item = TypeVar("Item")
 Points = Annotated[list[Item], AfterValidator(_each_once)]
 Name = Annotated[str, Field(pattern=STUDY_NAME)]
-TeacherName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Parts = Annotated[Points[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)]  # `source:split`, or several
 Seeds = Points[Annotated[int, Field(ge=0, lt=2**32)]]  # as numpy takes them
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -178,11 +177,6 @@ class Backbone(Strict):
             raise ValueError(f"{expected}, of a teacher else scores (a file); set the others to null")
         return self
 
-    @property
-    def depth(self) -> int | None:
-        """Layers; None where only the hub knows."""
-        return self.layers or (self.config or {}).get("num_hidden_layers")
-
 
 class Teacher(Backbone):
     """A large model that teaches, and what a base model of its kind is trained by."""
@@ -310,17 +304,15 @@ class Params(Strict):
     name: Name = Field(description="the file's, too")
     title: str
     data: Data
-    teachers: dict[TeacherName, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
+    teachers: dict[Name, Teacher] = Field(min_length=1, description="in order; the first is the student's own")
     student: Backbone = Field(description="the encoder from which students, heads and the labels-only student start")
-    bases: dict[TeacherName, Base] = Field({}, description="further base models by name, of other families than it")
+    bases: dict[Name, Base] = Field({}, description="further base models by name, of other families than it")
     fit: Fit
     distillation: Distillation
     mhs: Heads
     ensemble: Ensemble = Ensemble()
     seeds: Seeds = Field(min_length=1, description="of the headline rows")
-    grid_seeds: Seeds = Field(
-        default_factory=lambda given: given["seeds"][:1], min_length=1, description="of ablations"
-    )
+    grid_seeds: Seeds = Field(default_factory=lambda keys: keys["seeds"][:1], min_length=1, description="of ablations")
     threads: int = Field(1, gt=0, le=512, description="of a fit; results differ between counts")
     precision: Literal["float32", "bf16"] = Field("float32", description="of an encoder; its classifier has float32")
     gpu: bool = Field(False, description="whether each of its fits wants a GPU, which a cluster's jobs then ask for")
@@ -328,12 +320,8 @@ class Params(Strict):
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
-    rows: dict[str, Seeds | None] = Field(
-        {}, description="seeds of systems that have other ones; []: not run; None: as all"
-    )
-    corrected: Literal["headline", "primary"] = Field(
-        "headline", description="whose p values Holm corrects: the headline comparisons, or the four that decide"
-    )
+    rows: dict[str, Seeds | None] = Field({}, description="systems with other seeds; []: not run; None: as all")
+    corrected: Literal["headline", "primary"] = Field("headline", description="comparisons that Holm corrects")
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: run.Scorer")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
@@ -379,7 +367,7 @@ class Params(Strict):
     def _sections_fit(self) -> Self:
         if (self.data.transfer is None) != (self.fit.transfer is None):
             raise ValueError("fit.transfer: expected with data.transfer, and not without it")
-        depth = self.student.depth
+        depth = self.student.layers or (self.student.config or {}).get("num_hidden_layers")  # else the hub knows it
         if depth is not None and self.mhs.body != depth - 1:
             raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
         if self.teachers[self.own_teacher].scores:
@@ -406,14 +394,8 @@ def problems(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
-def merged(content: Any, key: str, value: Any) -> Any:
-    """Some parameters with one of them replaced.  key: may be dotted, "fit.adapt.steps"; value: may be nested."""
-    for part in reversed(key.split(".")):
-        value = {part: value}
-    return _over(content, value)
-
-
-def _over(content: Any, change: Any) -> Any:
-    if not (isinstance(content, dict) and isinstance(change, dict)):
-        return change
-    return {**content, **{key: _over(content.get(key), value) for key, value in change.items()}}
+def merged(content: Any, changes: Any) -> Any:
+    """Parameters with some of them replaced.  changes: nested as they are."""
+    if not (isinstance(content, dict) and isinstance(changes, dict)):
+        return changes
+    return {**content, **{key: merged(content.get(key), value) for key, value in changes.items()}}

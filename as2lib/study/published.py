@@ -22,7 +22,10 @@ PAIR = ["split", "question_id", "position", "label"]
 
 
 def write_scores(path: Path, tables: Mapping[str, pandas.DataFrame], probabilities: bool) -> None:
-    """Leave the scores of a run, split after split.  probabilities: whether they are P(correct), kept as log odds."""
+    """Leave the scores of a run, split after split, the same bytes whenever they are the same.
+
+    probabilities: whether they are P(correct), kept as log odds.
+    """
     whole = pandas.concat([table.assign(split=split) for split, table in tables.items()], ignore_index=True)
     question = whole.groupby(["split", "question_id"], sort=False).ngroup().to_numpy()
     columns = {"split": whole["split"], "question_id": whole["question_id"].astype(str)}
@@ -31,13 +34,8 @@ def write_scores(path: Path, tables: Mapping[str, pandas.DataFrame], probabiliti
         scores = whole[name].to_numpy(dtype="float64")
         numbers = log_odds(scores, question) if probabilities else scores
         columns["log_odds" if name == "score" and numbers.dtype == "float32" else name] = numbers
-    write_columns(path, pandas.DataFrame(columns))
-
-
-def write_columns(path: Path, table: pandas.DataFrame) -> None:
-    """Leave a table of numbers as they are, the same bytes whenever they are the same."""
-    numbers = [name for name in table if name not in PAIR]
-    content = pyarrow.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+    numbers = [name for name in columns if name not in PAIR]
+    content = pyarrow.Table.from_pandas(pandas.DataFrame(columns), preserve_index=False).replace_schema_metadata(None)
     options = {"compression": "zstd", "compression_level": 19, "write_statistics": False, "store_schema": False}
     with whole_file(path) as temporary:
         parquet.write_table(content, temporary, use_dictionary=PAIR, use_byte_stream_split=numbers, **options)

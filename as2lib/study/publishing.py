@@ -3,7 +3,6 @@
 import shutil
 
 from as2lib.paths import file_sha256
-from as2lib.study import catalogue
 from as2lib.study.published import write_scores
 from as2lib.study.run import VERSIONS
 from as2lib.study.store import Store, StoredRun, write_json
@@ -21,15 +20,15 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         raise ValueError(f"{study.name}: expected the study as its file says, got other parameters; publish that one")
     store = Store(study, study.plan)  # which reads anew what is published
     index = store.index
+    missing = [name for name in store.plan if store.identity(name) not in index["runs"]]
     if names is None:
-        stored = [store.find(name) for name in store.plan]
-        names = [run.name for run in stored if run and not run.scores_only and run.identity not in index["runs"]]
+        names = [name for name in missing if store.find(name)]
     members = [member.name for name in names for member in store.planned(name).parents.get("members", ())]
-    names = list(dict.fromkeys([name for name in members if store.identity(name) not in index["runs"]] + names))
+    names = dict.fromkeys([name for name in members if name in missing] + names)
     runs = [run for run in map(study.run, names) if not run.scores_only]
-    of_last = {name for notebook in catalogue.notebooks(study) for name in notebook.last}
-    members_of = {run.system: run.parents["members"] for run in store.plan.values() if run.kind == "ensemble"}
-    of_last |= {member.system for name in of_last for member in members_of.get(name, ())}
+    of_last = {name for notebook in study.notebooks for name in notebook.last}
+    ensembles = [run for run in store.plan.values() if run.kind == "ensemble" and run.system in of_last]
+    of_last |= {member.system for run in ensembles for member in run.parents["members"]}
     entries, sources = {}, dict(index["sources"])
     for run in runs:
         entries[run.identity] = _write(run, store, run.run.system in of_last)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy
 import pandas
+from scipy.special import chdtri
 
 from as2lib.metrics import ranking, significance
 from as2lib.study.run import UNSEEDED, Row
@@ -19,11 +20,11 @@ METRICS = ["P@1", "MAP", "MRR"]  # those of most tables
 SCORE_COLUMNS = ["system", "seed", "question_id", "AP", "P@1", "RR", "nDCG@10"]
 DRAWS = 100_000  # of questions and seeds, in every comparison
 ALPHA = 0.05  # below which a corrected p value leaves a difference out
-COMPARED = [  # the columns of a comparison, and of its verdict
+COMPARED = [  # the columns of a comparison without pairs
     *["difference", "low", "high", "p", "questions low", "questions high", "seeds"],
     *["smallest seen", "seen at best", "seen at worst", "Wilcoxon p", "wins", "losses", "ties", "zero inside"],
+    *["published", "published p", "published inside", "verdict", "seeds needed"],
 ]
-JUDGED = ["published", "published p", "published inside", "verdict", "seeds needed"]
 OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 
 
@@ -95,9 +96,8 @@ def table(
     """
     runs = pandas.Index([system.run for system in systems], name="run")
     measures = [ranking.MEANS.get(measure, measure) for measure in measures]
-    means = by_seed(scores)
     result = mean_and_spread(scores, measures).reindex(runs)
-    result["seeds"] = means.index.value_counts().reindex(runs, fill_value=0)
+    result["seeds"] = scores.groupby("system")["seed"].nunique().reindex(runs, fill_value=0)
     parameters = scores.attrs.get("parameters", {})
     result["parameters"] = pandas.array([parameters.get(run) for run in runs], dtype="Int64")
     if published is not None:
@@ -108,18 +108,13 @@ def table(
     return result
 
 
-def by_seed(scores: pandas.DataFrame) -> pandas.DataFrame:
-    """One row a system and seed, index the system: `seed`, and P@1, MAP, MRR, nDCG@10 and others in percent."""
+def mean_and_spread(scores: pandas.DataFrame, measures: Iterable[str] = MEASURES) -> pandas.DataFrame:
+    """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
     others = [column for column in scores.select_dtypes("number") if column not in SCORE_COLUMNS]
     groups = scores.groupby(["system", "seed"], sort=False)[[*MEASURES.values(), *others]]
     # fsum: the mean does not depend on the order of the questions, to the last bit
     means = groups.agg(lambda values: 100 * math.fsum(values) / len(values)).set_axis([*MEASURES, *others], axis=1)
-    return means.reset_index("seed")
-
-
-def mean_and_spread(scores: pandas.DataFrame, measures: Iterable[str] = MEASURES) -> pandas.DataFrame:
-    """One row a system: each metric in percent, mean over its seeds, and " ±", the sample standard deviation."""
-    return with_spread(by_seed(scores)[[*measures]])
+    return with_spread(means.droplevel("seed")[[*measures]])
 
 
 def with_spread(values: pandas.DataFrame) -> pandas.DataFrame:
@@ -135,11 +130,7 @@ def differences(scores: pandas.DataFrame, a: str, b: str, measure: str = "MAP") 
     Seed i of a student had seed i of its teachers, so seeds are paired.  A ranker without training stands beside every
     seed of the other; systems without a common seed are compared by their means over seeds, in one column.
     """
-    return _paired(_by_question(scores, (a, b), measure), a, b)
-
-
-def _paired(values: Mapping[str, pandas.DataFrame], a: str, b: str) -> pandas.DataFrame:
-    of_a, of_b = values[a], values[b]
+    of_a, of_b = (_by_question(scores, system, measure) for system in (a, b))
     if set(of_a) == {UNSEEDED}:
         of_a = pandas.DataFrame({seed: of_a.iloc[:, 0] for seed in of_b})
     elif set(of_b) == {UNSEEDED}:
@@ -154,7 +145,7 @@ def _paired(values: Mapping[str, pandas.DataFrame], a: str, b: str) -> pandas.Da
 
 
 def compare(
-    scores: pandas.DataFrame,
+    scores: pandas.DataFrame | Mapping[str, pandas.DataFrame],
     pairs: Sequence[tuple[str, str]],
     published: pandas.DataFrame | None = None,
     measure: str = "MAP",
@@ -178,27 +169,14 @@ def compare(
     seen`, the percentage of such studies that call equal systems equal; "out of reach" where the interval over
     questions alone is wider than that.
 
+    scores: SCORES; or target → SCORES of several that are pooled, stratified: the questions and seeds of each are drawn
+    by themselves, and each counts by its questions; of each as many seeds, the first ones that both systems have.
     Seeds are paired as `differences` has it, with its errors.
     """
-    return pooled({"": scores}, pairs, published, measure, together, margin)
-
-
-def pooled(
-    scores_by_target: Mapping[str, pandas.DataFrame],
-    pairs: Sequence[tuple[str, str]],
-    published: pandas.DataFrame | None = None,
-    measure: str = "MAP",
-    together: Collection[tuple[str, str]] = (),
-    margin: float | None = None,
-) -> pandas.DataFrame:
-    """`compare` over several targets (target → SCORES), stratified: the questions and seeds of each are drawn by
-    themselves, and each counts by its questions.  seeds: as many of each target, the first ones that both systems have.
-    """
-    targets = [scores_by_target[name] for name in sorted(scores_by_target)]  # the same draws, whichever comes first
-    systems, gaps = dict.fromkeys(system for pair in pairs for system in pair), []
-    values = [_by_question(scores, systems, measure) for scores in targets]
-    for a, b in pairs:
-        of_pair = [_paired(of_target, a, b) for of_target in values]
+    of_targets = scores if isinstance(scores, Mapping) else {"": scores}
+    gaps = []
+    for a, b in pairs:  # sorted: the same draws, whichever target comes first
+        of_pair = [differences(of_targets[name], a, b, measure) for name in sorted(of_targets)]
         fewest = min(gap.shape[1] for gap in of_pair)
         gaps.append([gap.iloc[:, :fewest] for gap in of_pair])
     # Two rankers without training would differ as much with another seed.
@@ -234,7 +212,7 @@ def pooled(
             row["equality seen"] = 100 * significance.chance_of_equality(array, margin / 100, variances)
         rows.append(row)
     index = pandas.MultiIndex.from_tuples(list(pairs), names=["a", "b"])
-    table = pandas.DataFrame(rows, index, columns=None if rows else COMPARED + JUDGED * (published is not None))
+    table = pandas.DataFrame(rows, index, columns=None if rows else COMPARED)
     table = table.astype({name: "Int64" for name in table if name == "seeds needed"})
     return _corrected(table, together) if tests else table
 
@@ -256,8 +234,6 @@ def _range(pairs: Sequence[tuple[str, str]], gaps: Sequence[Sequence[pandas.Data
     """Between which multiples of a pooled variance the true one lies, 95 %: chi squared, with the degrees of freedom
     of as many seeds and of comparisons that share systems.  Source: Box 1954 (a sum of dependent squares).
     """
-    from scipy.special import chdtri
-
     systems = dict.fromkeys(system for pair in pairs for system in pair)
     signs = numpy.array([[(name == a) - (name == b) for name in systems] for a, b in pairs])
     shared = signs @ signs.T
@@ -266,14 +242,11 @@ def _range(pairs: Sequence[tuple[str, str]], gaps: Sequence[Sequence[pandas.Data
     return [freedom / chdtri(freedom, tail) if freedom else math.nan for tail in (0.025, 0.975)]
 
 
-def _by_question(scores: pandas.DataFrame, systems: Iterable[str], measure: str) -> dict[str, pandas.DataFrame]:
-    """Each system's values, index question_id, first seen first, a column a seed."""
-    rows_of, values = dict([*scores.groupby("system", sort=False)]), {}
-    for system in systems:
-        rows = rows_of[system]
-        table = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
-        values[system] = table.reindex(rows["question_id"].unique())
-    return values
+def _by_question(scores: pandas.DataFrame, system: str, measure: str) -> pandas.DataFrame:
+    """A system's values, index question_id, first seen first, a column a seed."""
+    rows = scores.set_index("system").loc[[system]]
+    table = rows.pivot_table(MEASURES.get(measure, measure), "question_id", "seed", sort=False)
+    return table.reindex(rows["question_id"].unique())
 
 
 def published_difference(published: pandas.DataFrame, a: str, b: str, measure: str = "MAP") -> float:

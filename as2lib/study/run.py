@@ -1,23 +1,20 @@
-"""What a row, a run and a notebook are, as plain values; knows no file and makes nothing.
+"""What a row, a run and a notebook are, as plain values, and those of the papers; knows no file and makes nothing.
 
 Importing this brings in neither torch nor numpy, so that a study is planned at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from as2lib.fit import objectives
 from as2lib.models import COSINE
 
 Study: TypeAlias = Any  # that of study.py, which stands above
-VERSIONS = {
-    "lexical": 1,
-    "ranker": 1,
-    "ensemble": 2,
-    "shuffled": 1,
-    "fit": 2,
-}  # raised when what a kind computes changes
+# Of each kind of run: raised when what it computes changes.
+VERSIONS = {"fit": 2, "ensemble": 2, "lexical": 1, "ranker": 1, "shuffled": 1}
 UNSEEDED = -1  # stands for the seed of a ranker that none changes
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")  # of a teacher's scores
 Parent = "str | Row | tuple[str | Row, int]"  # a system's name or a row, perhaps with a seed of its own
@@ -63,13 +60,6 @@ class Scorer:
         if self.kind == "fit":
             return (self.spec.get("unit") or objectives.declared(self.spec["loss"]).unit) == "question"
         return self.kind == "ranker" and self.scheme == "cosine"
-
-    @property
-    def reads_order(self) -> bool:
-        """Whether it reads the order of the candidates."""
-        if self.kind == "lexical":
-            return self.spec["scorer"] not in ("word_overlap", "bm25")
-        return bool(self.spec.get("words", {}).get("rank_rnn"))
 
     @property
     def scheme(self) -> str:
@@ -210,8 +200,7 @@ def by_name(rows: Iterable[Row]) -> dict[str, Row]:
     for row in rows:
         other = first.setdefault(row.run, row)
         if (other.label, other.group, other.seeds) != (row.label, row.group, row.seeds):
-            expected = "expected one system of that name"
-            raise ValueError(f"{row.run}: {expected}, got {other.label!r} and {row.label!r}; rename one of them")
+            raise ValueError(f"{row.run}: expected one system of that name, got {other.label!r} and {row.label!r}")
         if (other_run := labels.setdefault(row.label, row.run)) != row.run:  # tables and figures tell rows by them
             raise ValueError(f"{row.run}: label: expected one of its own, got that of {other_run}, {row.label!r}")
     return first
@@ -231,3 +220,35 @@ def plan(study: Study, rows: Iterable[Row]) -> dict[str, Run]:
         for run in row.runs(study):
             add(run)
     return runs
+
+
+# Section of a study's file that asks for a paper → its module, in reading order, as `as2lib.papers` registers them.
+# Each has `systems(study)`, `notebooks(study)` or both; and, for a table of its own, `table2(study)`.
+PAPERS: dict[str, ModuleType] = {}
+
+
+def systems(study: Study) -> list[Row]:
+    """Every system of the study, in the order of the papers' tables."""
+    systems = by_name(_of_each_paper(study, "systems"))
+    if unknown := [name for name, seeds in study.rows.items() if seeds is not None and name not in systems]:
+        way_out = f"take it out of the file, or by overrides {{'rows': {{{unknown[0]!r}: None}}}}"
+        raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
+    return list(systems.values())
+
+
+def notebooks(study: Study) -> list[Notebook]:
+    """The study's notebooks in reading order, each with the systems that it reads, with the study's seeds; one, 00, of
+    pairs of one's own.
+    """
+    others = []
+    for notebook in _of_each_paper(study, "notebooks"):
+        rows = tuple(study.systems.get(system.run, system) for system in notebook.systems)
+        others.append(replace(notebook, systems=rows))
+    own = [notebook for notebook in others if notebook.name.startswith("00")]
+    return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
+
+
+def _of_each_paper(study: Study, function: str) -> list[Any]:
+    """What a function of each paper gives that the study asks for; every study asks for what has no section."""
+    papers = [paper for section, paper in PAPERS.items() if getattr(study, section, True) and hasattr(paper, function)]
+    return list(chain.from_iterable(getattr(paper, function)(study) for paper in papers))

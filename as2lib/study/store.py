@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -206,28 +206,30 @@ class Store:
         """What a run is made from, by its role."""
         return {role: [self.find(parent) for parent in runs] for role, runs in run.parents.items()}
 
-    def needed(self, names: Iterable[str], model: bool = False) -> dict[str, bool]:
-        """The runs that are missing for these scores, or models, parents first → whether their weights are needed."""
+    def needed(self, names: Iterable[str], model: bool = False) -> list[str]:
+        """The names of the runs that are missing for these scores, or models, parents first."""
         weights_for = {self.planned(name).name: model for name in names}  # run → whether its weights are wanted
-        needed: dict[str, bool] = {}
+        needed = []
         for name in reversed(self.plan):  # children before parents: all that is wanted of a run is known
             if name not in weights_for or self.find(name, weights_for[name]):
                 continue
             run, weights = self.plan[name], weights_for[name]
             if not weights and run.kind == "fit" and not {"dev", "test"} & set(run.data):
                 continue  # it has no scores, and is made where a run goes on from its weights
-            needed[name] = weights
+            needed.append(name)
             for role, parents in run.parents.items():
                 of_parents = weights if role == "members" else True  # an ensemble's scores are made of its members'
                 for parent in parents:
                     weights_for[parent.name] = weights_for.get(parent.name, False) or of_parents
-        return dict(reversed(needed.items()))
+        return needed[::-1]
 
     def make(self, run: Run | str, wait: bool = True, progress: bool | str = False) -> StoredRun | None:
         """Make a run whose parents are here, a fit with its weights; None where another process made it meanwhile.
 
         wait: for the process that is at it; else filelock's Timeout.  What fails leaves its traceback in `ERROR_FILE`.
         """
+        from as2lib.study.make import MAKERS  # with torch
+
         run = self.planned(run)
         folder, unfinished = self.folder(run), self.partial(run)
         with lock(folder.name, run.name, wait):
@@ -235,7 +237,7 @@ class Store:
                 return None
             with noting(unfinished / ERROR_FILE):
                 write_json(unfinished / "spec.json", {"name": run.name, **self.ingredients(run)})
-                tables, facts = makers()[run.kind](self, run, unfinished, progress)
+                tables, facts = MAKERS[run.kind](self, run, unfinished, progress)
                 for split, table in tables.items():
                     with whole_file(unfinished / "scores" / f"{split}.parquet") as temporary:
                         table.to_parquet(temporary, index=False, compression="snappy")
@@ -267,20 +269,13 @@ class Store:
     @cached_property
     def published(self) -> dict[str, tuple[Path, dict[str, Any]]]:
         """Key → where it is published, and its entry; of this study, if of several."""
-        every = self.indices.items()
-        return {key: (folder, entry) for folder, index in every for key, entry in index["runs"].items()}
+        indices = self.indices.items()
+        return {key: (folder, entry) for folder, index in indices for key, entry in index["runs"].items()}
 
     @cached_property
     def sources(self) -> dict[str, Any]:
         """Part or encoder → the identity that it had when scores were published."""
         return {name: identity for index in self.indices.values() for name, identity in index["sources"].items()}
-
-
-def makers() -> dict[str, Any]:
-    """What makes each kind of run."""
-    from as2lib.study.make import MAKERS  # with torch
-
-    return MAKERS
 
 
 @contextmanager
@@ -290,9 +285,8 @@ def noting(error: Path) -> Iterator[None]:
     try:
         yield
     except Exception:
-        with suppress(OSError):  # a full disk has no place for it
-            error.parent.mkdir(parents=True, exist_ok=True)
-            error.write_text(traceback.format_exc(), encoding="utf-8")
+        error.parent.mkdir(parents=True, exist_ok=True)
+        error.write_text(traceback.format_exc(), encoding="utf-8")
         raise
 
 

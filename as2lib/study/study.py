@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from as2lib.data.sets import is_watched
 from as2lib.paths import find_root, params_folder, read_yaml, settle_notebook, with_numbers
-from as2lib.study import catalogue, params, run
-from as2lib.study.run import Row, Run
+from as2lib.study import params, run
+from as2lib.study.run import Notebook, Row, Run
 from as2lib.study.store import Store, StoredRun
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ class Study(params.Params):
             settle_notebook()
         if isinstance(study, dict):
             return cls._checked(f"the parameters of {study.get('name')}", with_numbers(study), overrides)
-        if not isinstance(study, str | Path):  # papermill's -p makes a number of 007; its -r leaves it a text
-            raise ValueError(f"study: expected a study's name, file or keys, got {study!r}")
         path = Path(study)
         if path.suffix not in STUDY_FILES:
             path = params_file(f"{study}.yaml")
@@ -48,25 +46,20 @@ class Study(params.Params):
             known = sorted({file.stem for file in files} - {"local"})
             raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {', '.join(known)}")
         content = read_yaml(path)
-        if set(content) != {"study"} or not isinstance(content["study"], dict):
-            got = ", ".join(map(str, content))
-            raise ValueError(f"{path.name}: expected one key, study, with all others under it; got {got}")
-        content = content["study"]
-        if content.get("name") != path.stem:
-            got = f"got {content.get('name')}; a word that YAML reads otherwise, such as no, stands in quotes"
-            raise ValueError(f"{path.name}: name: expected {path.stem}, the file's, {got}")
-        return cls._checked(path.name, content, overrides)
+        keys = content.get("study")
+        if len(content) != 1 or not isinstance(keys, dict) or keys.get("name") != path.stem:
+            expected = f'expected one key, study, with all others under it, among them name: "{path.stem}"'
+            raise ValueError(f"{path.name}: {expected}; got {content!r:.60}")
+        return cls._checked(path.name, keys, overrides)
 
     @classmethod
     def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
         if not isinstance(overrides or {}, dict):
             raise ValueError(f"overrides: expected keys and values, by papermill's -y or -f, got {overrides!r:.60}")
         for key, value in (overrides or {}).items():
-            content = params.merged(content, key, value)
-        seeds, grid = content.get("seeds"), content.get("grid_seeds")
-        is_changed = "seeds" in (overrides or {}) and "grid_seeds" not in overrides
-        if is_changed and isinstance(seeds, list) and isinstance(grid, list):
-            content = {**content, "grid_seeds": [seed for seed in grid if seed in seeds] or seeds[:1]}
+            for part in reversed(key.split(".")):
+                value = {part: value}
+            content = params.merged(content, value)
         try:
             return cls.model_validate(content)
         except ValidationError as error:
@@ -88,7 +81,12 @@ class Study(params.Params):
     @cached_property
     def systems(self) -> dict[str, Row]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
-        return {system.run: system for system in catalogue.systems(self)}
+        return {system.run: system for system in run.systems(self)}
+
+    @cached_property
+    def notebooks(self) -> list[Notebook]:
+        """The notebooks of the study in reading order, each with the systems that it reads."""
+        return run.notebooks(self)
 
     @cached_property
     def plan(self) -> dict[str, Run]:

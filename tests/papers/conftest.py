@@ -9,7 +9,6 @@ import pytest
 
 from as2lib import Study
 from as2lib.data import load_parts
-from as2lib.study import catalogue
 from as2lib.study.run import Run, plan
 from as2lib.study.store import Store
 from tests.study.conftest import STEP, tiny_params, write_pairs, write_study
@@ -124,7 +123,7 @@ def run_notebook(name: str, overrides: dict | None = None) -> dict:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
             exec(compile(cell.source, f"{name}:{cell.id}", "exec"), space)
     if not name.startswith("00"):  # the overview comes after all runs
-        [notebook] = [each for each in catalogue.notebooks(space["study"]) if each.name == name]
+        [notebook] = [each for each in space["study"].notebooks if each.name == name]
         assert set(plan(space["study"], notebook.systems)) >= READ  # which a study's graph makes before it
     return space
 

@@ -9,7 +9,7 @@ import pytest
 from as2lib.papers import beyond, paper_tables, row
 from as2lib.papers.beyond import of_own_pairs
 from as2lib.papers.row import of_own_target
-from as2lib.study import catalogue, results
+from as2lib.study import results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
 
 NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
@@ -87,7 +87,7 @@ def test_a_study_of_ones_own_pairs_is_one_page_with_what_each_system_gains_and_h
     monkeypatch.setattr(beyond, "of_own_pairs", of_own_pairs)
     overrides = {"rankers": {"BM25": "bm25"}, "own": {"mine": {"loss": "ranknet"}}, "cosinet": None}
     page = run_notebook("00_own", overrides)
-    assert [notebook.name for notebook in catalogue.notebooks(page["study"])] == ["00_own"]
+    assert [notebook.name for notebook in page["study"].notebooks] == ["00_own"]
     assert page["table"].loc["own/mine", ["− labels-only, low", "− BM25, high"]].notna().all()
     assert page["exported"]["MHS"] == "as2 export mhs/3h1/seed-0 model --study tiny"
 

@@ -9,7 +9,6 @@ from as2lib.papers.cascade.rows import schemes
 from as2lib.papers.cerberus import analyses
 from as2lib.papers.cerberus import rows as systems
 from as2lib.papers.row import best_trivial
-from as2lib.study import catalogue
 from as2lib.study.params import Pairs
 
 
@@ -73,8 +72,8 @@ def test_a_row_of_the_paper_stands_beside_the_teacher_that_stands_for_its_own():
 @pytest.mark.parametrize(("section", "page"), [("cascade", "08"), ("cosinet", "09"), ("govern", "10")])
 def test_a_section_without_seeds_has_no_row_and_no_page(section, page):
     every, left_out = Study.load("sample"), Study.load("sample", {f"{section}.seeds": []})
-    pages = [notebook.name[:2] for notebook in catalogue.notebooks(every)]
-    assert [notebook.name[:2] for notebook in catalogue.notebooks(left_out)] == [name for name in pages if name != page]
+    pages = [notebook.name[:2] for notebook in every.notebooks]
+    assert [notebook.name[:2] for notebook in left_out.notebooks] == [name for name in pages if name != page]
     assert set(left_out.systems) < set(every.systems)
 
 
@@ -98,7 +97,7 @@ def test_one_teacher_has_no_comparison_of_a_run_with_itself_and_no_page_of_heads
     identities = [{study.store.identity(f"{name}/seed-0") for name in pair} for pair in systems.headline(study)]
     assert {len(pair) for pair in identities} == {2}
     assert systems.stands_for(study) == {}
-    assert "06" not in [notebook.name[:2] for notebook in catalogue.notebooks(study)]
+    assert "06" not in [notebook.name[:2] for notebook in study.notebooks]
 
 
 def test_the_row_of_a_wrong_loss_is_named(root):

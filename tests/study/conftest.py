@@ -129,7 +129,7 @@ def make_all(store, names, model=False) -> list[str]:
 def root(tmp_path, monkeypatch) -> Path:
     """A fresh root with the tiny study, nothing made, and stubs for the papers' systems."""
     monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
-    monkeypatch.setattr("as2lib.study.catalogue.systems", stub_systems)
+    monkeypatch.setattr("as2lib.study.run.systems", stub_systems)
     return write_study(tmp_path / "root")
 
 

@@ -57,7 +57,7 @@ names:
 """
 
 
-NO_CONDITION = ["__import__('os').getcwd()", "d.questions <", "d.questions", "d.__class__ == 1", "d.answers > 1"]
+NO_CONDITION = ["__import__('os').getcwd()", "d.questions <", "d.__class__ == 1", "d.answers > 1"]
 
 
 def condition(holds: str) -> str:

@@ -68,7 +68,7 @@ def fitted(tmp_path_factory):
     root = write_study(tmp_path_factory.mktemp("fitted") / "root")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
-        patch.setattr("as2lib.study.catalogue.systems", systems)
+        patch.setattr("as2lib.study.run.systems", systems)
         study = Study.load("tiny")
         make_all(study.store, list(study.plan))
         yield study

@@ -1,14 +1,59 @@
 import shutil
 import subprocess
 
+import numpy
+import pandas
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from as2lib import Study
+from as2lib.metrics.probability import sigmoid
+from as2lib.metrics.ranking import summary
 from as2lib.paths import file_sha256
+from as2lib.study import published
 from as2lib.study.run import VERSIONS
 from tests.papers.conftest import ROOT
+from tests.scores import STUDIES
 
-STUDIES = ("wikiqa", "wikiqa_base", "selqa")
+PROBABILITIES = st.floats(0, 1) | st.floats(-40, 40).map(lambda z: float(sigmoid(numpy.float64(z))))
+
+
+def ranks(scores, question):
+    return pandas.Series(scores).groupby(question).rank(method="min").tolist()
+
+
+@given(st.lists(st.tuples(PROBABILITIES, st.integers(0, 3)), min_size=1, max_size=40))
+@example([(0.7, 0), (0.7 + 1e-9, 0)])  # which no float32 tells apart
+def test_log_odds_keep_probabilities_within_a_millionth_and_every_questions_order_and_ties(pairs):
+    probability, question = map(numpy.array, zip(*pairs, strict=True))
+    stored = published.log_odds(probability, question)
+    restored = sigmoid(stored.astype("float64")) if stored.dtype == "float32" else stored
+    assert numpy.abs(restored - probability).max() <= 1e-6
+    assert ranks(restored, question) == ranks(probability, question)
+
+
+@pytest.fixture
+def tables():
+    dev = pandas.DataFrame({"question_id": ["a", "a", "b"], "position": [0, 1, 0], "label": [0, 1, 1]})
+    test = pandas.DataFrame({"question_id": ["c", "c"], "position": [0, 1], "label": [1, 0]})
+    return {"dev": dev.assign(score=[0.1, 0.9, 0.5]), "test": test.assign(score=[0.3, 0.3], head_0=[0.2, 1.0])}
+
+
+@pytest.mark.parametrize("probabilities", [True, False])
+def test_a_runs_scores_come_back_by_split_with_the_columns_that_the_split_has(tmp_path, tables, probabilities):
+    path = tmp_path / "run.parquet"
+    published.write_scores(path, tables, probabilities)
+    for split, table in tables.items():
+        stored = published.read_scores(path, file_sha256(path), split)
+        pandas.testing.assert_frame_equal(stored, table, check_dtype=False, atol=1e-6)
+
+
+def test_any_pandas_ranks_by_a_published_file(tmp_path, tables):
+    published.write_scores(tmp_path / "run.parquet", tables, probabilities=True)
+    table = pandas.read_parquet(tmp_path / "run.parquet")
+    assert [*table][:5] == ["split", "question_id", "position", "label", "log_odds"]
+    assert summary(*table.query("split == 'dev'")[["question_id", "label", "log_odds"]].to_numpy().T)["MAP"] == 1
 
 
 @pytest.fixture

@@ -180,11 +180,11 @@ def test_pooling_takes_the_questions_and_seeds_of_each_target_among_its_own():
         "easy": scores_of({"a": [*(0.9 + noise[0, 0])], "b": [*(0.8 + noise[0, 1])]}),
         "hard": scores_of({"a": [*noise[1, 0, :, :20]], "b": [*noise[1, 1, :, :20]]}),
     }
-    pooled = results.pooled(targets, [("a", "b")]).loc[("a", "b")]
+    pooled = results.compare(targets, [("a", "b")]).loc[("a", "b")]
     # Between targets of such different difficulty unstratified draws would move the mean of a by dozens of points.
     assert pooled["questions high"] - pooled["questions low"] < 4
     backwards = dict(reversed(targets.items()))  # another study's page, on which it comes first
-    pandas.testing.assert_series_equal(results.pooled(backwards, [("a", "b")]).loc[("a", "b")], pooled)
+    pandas.testing.assert_series_equal(results.compare(backwards, [("a", "b")]).loc[("a", "b")], pooled)
     third = scores_of({"a": [*(0.9 + noise[0, 0]), [1] * 40], "b": [*(0.8 + noise[0, 1]), [0] * 40]})
-    three = results.pooled(targets | {"easy": third}, [("a", "b")]).loc[("a", "b")]
+    three = results.compare(targets | {"easy": third}, [("a", "b")]).loc[("a", "b")]
     pandas.testing.assert_series_equal(three, pooled)  # of two seeds each

@@ -1,9 +1,18 @@
+"""What a study's file and its overrides say, and the keys that published runs are found by."""
+
+import json
+from pathlib import Path
+
 import pytest
 import yaml
 
 from as2lib import Study
 from as2lib.paths import PACKAGE
+from as2lib.study.run import Row
+from as2lib.study.study import params_file
 from tests.study.conftest import tiny_params
+
+KEYS = json.loads(Path(__file__).with_name("keys.json").read_text())  # study → run → key, a dozen of every kind
 
 
 @pytest.mark.parametrize(
@@ -57,3 +66,19 @@ def test_a_study_is_a_name_a_file_or_what_a_file_has_under_its_one_key(root):
 def test_the_studies_that_come_along_are_read(monkeypatch, name):
     monkeypatch.setenv("AS2_ROOT", str(PACKAGE.parent))
     assert Study.load(name).name == name
+
+
+@pytest.mark.parametrize("loss", ["ce", "ranknet", "margin_mse", "listwise_kl", "my.own:loss"])
+def test_what_learns_lists_or_margins_only_orders_candidates(loss):
+    spec = {"loss": loss} | ({"unit": "question"} if loss == "listwise_kl" else {})
+    orders_only = Row("mine", "mine", "", "fit", spec, {}).orders_only
+    assert orders_only is (loss in ("ranknet", "margin_mse", "listwise_kl"))
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_published_runs_keep_their_keys(name, monkeypatch):
+    monkeypatch.setattr("as2lib.hub.commit", lambda name, revision: None)
+    if not params_file(f"{name}.yaml").exists():
+        pytest.skip("merged into another study, which has its keys")
+    study = Study.load(name)
+    assert {run: study.store.identity(run)[:24] for run in KEYS[name]} == KEYS[name]
