@@ -59,10 +59,7 @@ def tensors_fingerprint(file: str | Path) -> str:
 @cache
 def require_known_tensors(name: str) -> None:
     """Raises ValueError where the weights of a known encoder are not those that this study knows by its name."""
-    if name not in KNOWN_TENSORS:
-        return
-    folder, known = folder_of(name), KNOWN_TENSORS[name]
-    fingerprint = tensors_fingerprint(folder / "model.safetensors")
-    if fingerprint != known:
-        expected = f"expected the weights of fingerprint {known[:12]}, got {fingerprint[:12]} in {folder}"
+    known = KNOWN_TENSORS.get(name)
+    if known and tensors_fingerprint(file := folder_of(name) / "model.safetensors") != known:
+        expected = f"expected the weights of fingerprint {known[:12]}, got others in {file}"
         raise ValueError(f"{name}: {expected}; give another version a path or name of its own")

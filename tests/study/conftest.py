@@ -99,8 +99,7 @@ def graph_systems(study) -> list[Row]:
 
 def graph_notebooks(study) -> list[Notebook]:
     overlap, teacher = graph_systems(study)
-    read = {"00_overview": (overlap, teacher), "01_data": (overlap,)}
-    return [Notebook(name, "?", systems) for name, systems in read.items()]
+    return [Notebook("00_overview", "?", (overlap, teacher)), Notebook("01_data", "?", (overlap,))]
 
 
 def stub_fit(store, run, folder, progress=False) -> tuple[dict, dict]:

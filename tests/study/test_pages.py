@@ -65,9 +65,8 @@ sys.modules["as2lib.study.make"] = makers  # the library's own take seconds to i
 
 def write_notebook(root: Path, name: str, code: str) -> Path:
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL})
-    parameters = nbformat.v4.new_code_cell(
-        'study = "tiny"\noverrides = {}\nsave = False', metadata={"tags": ["parameters"]}
-    )
+    first = 'study = "tiny"\noverrides = {}\nsave = False'
+    parameters = nbformat.v4.new_code_cell(first, metadata={"tags": ["parameters"]})
     notebook.cells = [nbformat.v4.new_markdown_cell(f"# {name}"), parameters, nbformat.v4.new_code_cell(code)]
     path = root / "notebooks" / f"{name}.ipynb"
     path.parent.mkdir(exist_ok=True)
@@ -203,9 +202,7 @@ def test_a_page_of_sets_that_are_not_at_hand_writes_no_blanks_over_published_num
     monkeypatch.setattr(studying, "not_at_hand", lambda study: "wikiqa:train")
     write(root_here / "reports" / "tiny", "set,pairs\nWikiQA,2351\n")
     assert main(["page", "tiny", "01"]) == 0
-    assert (
-        "01_data: wikiqa:train is not at hand, and tables/01_table_1.csv has numbers of it" in capsys.readouterr().out
-    )
+    assert "wikiqa:train is not at hand, and tables/01_table_1.csv has numbers of it" in capsys.readouterr().out
     assert (root_here / "reports" / "tiny" / "tables" / "01_table_1.csv").read_text() == "set,pairs\nWikiQA,2351\n"
     assert not (root_here / "reports" / "tiny" / "01_data.html").exists()
 
