@@ -227,13 +227,13 @@ class Ranker:
                 items = self.encoder.items(*texts, number[part])
                 options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
                 values = score.outputs(self.model, self.encoder, items, zip(*texts, strict=True), **options)
-                of_part = score.log_odds(values["logits"])
-                of_names = score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
+                z = score.log_odds(values["logits"])
+                by_name = score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
             else:
-                of_part, of_names = self._log_odds_by_exits(*texts, number[part], batch_size)
-            score.require_numbers(of_part, *texts)
-            odds.append(of_part)
-            parts.append(of_names)
+                z, by_name = self._log_odds_by_exits(*texts, number[part], batch_size)
+            score.require_numbers(z, *texts)
+            odds.append(z)
+            parts.append(by_name)
         names = parts[0] if parts else ()
         return numpy.concatenate(odds), {name: numpy.concatenate([part[name] for part in parts]) for name in names}
 

@@ -88,13 +88,15 @@ def resume(path: Path, identity: str, model: nn.Module, optimizer: Any, device: 
     """
     if not path.exists():
         return Progress()
-    content = torch.load(path, map_location=device, weights_only=True)
+    content = torch.load(path, map_location="cpu", weights_only=True)
     if content.get("identity") != identity:
         expected = "expected the checkpoint of this fit, got one of other pairs, another model, loss or setting"
         raise ValueError(f"{path}: {expected}; remove it, or name another folder")
     model.load_state_dict(content["model"])
     optimizer.load_state_dict(content["optimizer"])
-    torch.set_rng_state(content["random"].cpu())
+    torch.set_rng_state(content["random"])
     if content["random_cuda"] is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(content["random_cuda"].cpu())
-    return Progress(**content["progress"])
+        torch.cuda.set_rng_state(content["random_cuda"])
+    state = Progress(**content["progress"])
+    state.sums = {name: value.to(device) for name, value in state.sums.items()}
+    return state
