@@ -27,10 +27,9 @@ def killed():
     main(COMMAND)
 
 
-def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(own_root, monkeypatch):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    root, add = write_study(tmp_path), Progress.add
+    root, add = write_study(own_root), Progress.add
 
     def noted(progress, *batch):
         with open(root / "steps.txt", "a") as file:

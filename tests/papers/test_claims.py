@@ -16,8 +16,6 @@ NAN = float("nan")
         ("better", 1.0, 3.0, 2.0, "reproduced"),
         ("better", 1.0, 3.0, NAN, claims.SAME_DIRECTION),  # the paper prints no difference
         ("better", 1.0, 3.0, -0.1, claims.SAME_DIRECTION),  # the paper's own numbers are against its claim
-        ("equal", -3.9, -0.9, 1.4, "contradicted"),
-        ("equal", -0.3, 0.4, 1.4, "supported"),
         ("equal", 0.9, 1.9, 1.4, "contradicted"),  # a difference is none the less one where the paper has it too
         ("equal or better", -0.5, 5.0, NAN, "supported"),
         ("little worse at most", -0.7, -0.1, -0.3, "supported"),

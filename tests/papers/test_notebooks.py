@@ -11,10 +11,13 @@ from as2lib.papers.beyond import of_own_pairs
 from as2lib.papers.row import of_own_target
 from as2lib.study import results
 from tests.papers.conftest import ROOT, InventedRun, run_notebook
+from tests.papers.test_taken import LLM, scores_file
 
 NAMES = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
 NAMES = [name for name in NAMES if name not in ("00_own", "13_across")]
-MARK = 77731
+MARK = 777318537
+TAKEN = {"rankers": {"BM25": "bm25", "far": "org/none"}, "teachers.llm": LLM}  # which one's own data may have
+SHOWN = {"02_teachers": {"teacher/llm"}, "03_distillation": {"teacher/llm", "ranker/bm25"}, "11_frontier": {"BM25"}}
 
 
 def saved(root, name, overrides=None):
@@ -67,7 +70,7 @@ def test_systems_and_heads_that_are_never_right_stop_no_notebook(invented, root,
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_of_ones_own_target_has_nothing_published(invented, root, sections, name, monkeypatch):
+def test_a_page_of_ones_own_target_has_nothing_published_and_what_is_taken(invented, root, sections, name, monkeypatch):
     monkeypatch.setattr(row, "of_own_target", of_own_target)
     printed = paper_tables.read
 
@@ -77,10 +80,14 @@ def test_a_page_of_ones_own_target_has_nothing_published(invented, root, section
         return rows.assign(**dict.fromkeys(rows.select_dtypes("number"), MARK))
 
     monkeypatch.setattr(paper_tables, "read", marked)
-    for path in saved(root, name, sections):
-        text = path.read_text(encoding="utf-8")
+    scores_file(root)
+    texts = {path: path.read_text(encoding="utf-8") for path in saved(root, name, sections | TAKEN)}
+    for path, text in texts.items():
         assert str(MARK) not in text.replace(",", ""), path
         assert not re.search("published|verdict|reproduced", text, re.IGNORECASE), path
+    rows = {row for path in texts if path.suffix == ".csv" for row in pandas.read_csv(path, index_col=0).index}
+    assert SHOWN.get(name, set()) <= rows
+    assert name != "11_frontier" or "LLM teacher" not in rows  # what it costs nobody knows
 
 
 def test_a_study_of_ones_own_pairs_is_one_page_with_what_each_system_gains_and_how_to_export_it(invented, monkeypatch):

@@ -10,7 +10,6 @@ from as2lib.data.pairs import load_parts
 from as2lib.metrics.ranking import summary
 from as2lib.papers.frontier import of_one_stage
 from tests.first_hour.hub_like import public_model
-from tests.papers.conftest import run_notebook
 
 
 def test_what_is_here_is_a_row_and_what_is_not_says_so(root):
@@ -77,13 +76,3 @@ def test_scores_that_are_no_log_odds_are_refused_and_the_first_teacher_has_an_en
         Study.load("tiny", {"teachers.llm": LLM, "seeds": [0]}).run("teacher/llm")
     with pytest.raises(ValueError, match=r"teachers\.electra: expected an encoder"):
         Study.load("tiny", {"teachers.electra": {"config": None, "scores": "llm.jsonl"}})
-
-
-@pytest.mark.parametrize("name", ["02_teachers", "03_distillation", "11_frontier"])
-def test_pages_have_rankers_and_a_teacher_whose_scores_are_a_file(invented, root, name):
-    scores_file(root)
-    report = run_notebook(name, {"rankers": {"BM25": "bm25", "far": "org/none"}, "teachers.llm": LLM})["report"]
-    tables = "".join(path.read_text(encoding="utf-8") for path in (report.folder / "tables").glob("*.csv"))
-    assert ("BM25" in tables or "ranker/bm25" in tables) == (name != "02_teachers")
-    known = name != "11_frontier"  # what it costs nobody knows
-    assert ("\nLLM teacher" in tables or "\nteacher/llm" in tables) == known

@@ -9,11 +9,10 @@ from as2lib.report import check
 
 
 @pytest.fixture
-def metrics(tmp_path, monkeypatch):
+def metrics(own_root, monkeypatch):
     """The numbers of a notebook of a published study, in a clone whose HEAD has other ones too."""
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     monkeypatch.setattr("as2lib.study.store.Store.index", {"sources": {}, "runs": {"key": {"run": "mine"}}})
-    path = tmp_path / "reports" / "selqa" / "metrics" / "03.json"
+    path = own_root / "reports" / "selqa" / "metrics" / "03.json"
     path.parent.mkdir(parents=True)
     return path
 

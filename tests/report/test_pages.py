@@ -51,13 +51,12 @@ def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
     assert "Nothing here" not in text
 
 
-def test_links_lead_to_studies_that_have_pages_too(tmp_path, monkeypatch):
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+def test_links_lead_to_studies_that_have_pages_too(own_root):
     files = ["a/scores/index.json", "a/index.html", "b/scores/index.json", "b/index.html", "b/01_data.html"]
     files += ["scores_alone/scores/index.json", "pages_alone/index.html"]
     for file in ["params/sample.yaml", *(f"reports/{file}" for file in files)]:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).touch()
+        (own_root / file).parent.mkdir(parents=True, exist_ok=True)
+        (own_root / file).touch()
     assert studies_with_pages("a", "01_data", "../") == {"a": "../a/index.html", "b": "../b/01_data.html"}
     assert studies_with_pages("mine", "index", "").keys() == {"a", "b", "mine"}
 
