@@ -1,6 +1,10 @@
+import io
 import re
 
+import numpy
 import pandas
+from matplotlib.colors import to_rgb
+from PIL import Image
 
 from as2lib.report import figures
 
@@ -56,3 +60,13 @@ def test_a_difference_of_one_seed_has_the_interval_over_questions_in_a_lighter_c
     assert "questions and seeds" in both.get_label()
     [[segment]] = [bar.get_segments() for bar in questions.lines[2]]
     assert segment[:, 0].tolist() == [0.25, 1.5]
+
+
+def test_a_png_of_few_colours_has_that_of_every_group():
+    groups = ["heads", "teacher", "one teacher", "ensemble", "labels only", "cascade", "Cosinet"]
+    table = pandas.DataFrame({"MAP": range(len(groups)), "MAP ±": 0.5, "group": groups}, index=groups)
+    png = figures.as_png(figures.dots(table, "MAP", "group", "Title", "MAP (%)", ("none", 0.5)))
+    pixels = numpy.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=float).reshape(-1, 3)
+    for group in groups:
+        colour = 255 * numpy.array(to_rgb(figures.PALETTE[figures.GROUPS[group]]))
+        assert abs(pixels - colour).max(axis=1).min() < 20, group
