@@ -37,6 +37,5 @@ def shared_answers(study: Study) -> frozenset[str]:
     target, transfer = study.data.target, study.data.transfer
     if study.data.leave_out == "shared_answers":
         return frozenset()  # its test set has none
-    return learnt(
-        target.train, target.test, transfer.train if transfer and not study.data.allow_shared_questions else ()
-    )
+    asked_before = transfer.train if transfer and not study.data.allow_shared_questions else ()
+    return learnt(target.train, target.test, asked_before)

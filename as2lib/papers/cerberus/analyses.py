@@ -51,12 +51,13 @@ def curves(study: Study, systems: Sequence[str], value: str, parts: Sequence[str
 
 
 class Seed(NamedTuple):
-    """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker."""
+    """What was scored with one seed: the answered test questions' pairs in each table, a column a ranker.
+
+    The controls are the labels-only student and a ranker that learns nothing.
+    """
 
     number: int
-    heads: (
-        pandas.DataFrame
-    )  # those of the student, then the controls: the labels-only student, a ranker that learns nothing
+    heads: pandas.DataFrame  # those of the student, then the controls
     teachers: pandas.DataFrame
     rankers: pandas.DataFrame  # the student as a whole, then the controls
     label: pandas.Series

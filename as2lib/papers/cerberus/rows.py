@@ -147,10 +147,9 @@ def families(study: Study) -> list[Row]:
     """Beyond the paper: base models of other families than the student, by the student's own teacher or by none."""
     own_teacher, rows = study.own_teacher, []
     for name, base in study.bases.items():
-        learns, start = objective(study.teachers[own_teacher]), f"base/{name}"
-        rows.append(
-            Row(f"base/{name}", f"labels-only student ({base.label})", "labels only", **fit(study, start, **learns))
-        )
+        start, label = f"base/{name}", f"labels-only student ({base.label})"
+        plain = fit(study, start, **objective(study.teachers[own_teacher]))
+        rows.append(Row(f"base/{name}", label, "labels only", **plain))
         taught, teacher = fit(study, start, "kd", (f"teacher/{own_teacher}",)), study.teachers[own_teacher].label
         label = f"{base.label}, taught by the {teacher} teacher"
         rows.append(Row(f"taught-base/{name}", label, "one teacher", **taught))
@@ -231,10 +230,8 @@ def kinds(study: Study) -> list[Row]:
         seeds = None if name == own_teacher else grid  # that one is in a headline comparison
         student = with_heads(study, heads, teachers=of_seeds(study, f"teacher/{name}"), **PER_HEAD)
         rows.append(Row(run, label, "heads", **student, seeds=seeds))
-    if (
-        study.rows.get("mhs/two-families") is not None
-    ):  # the labels-only model of the student's encoder in place of the first teacher
-        teachers = (f"base/{own_teacher}", *every_teacher(study)[1:])
+    if study.rows.get("mhs/two-families") is not None:
+        teachers = (f"base/{own_teacher}", *every_teacher(study)[1:])  # labels-only, of the student's own encoder
         student = with_heads(study, heads, teachers=teachers, **PER_HEAD)
         rows.append(Row("mhs/two-families", "MHS, teachers of two families", "heads", **student))
     if study.rows.get(calibrated := f"student/{own_teacher}-calibrated") is not None:

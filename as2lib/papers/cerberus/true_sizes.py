@@ -108,8 +108,7 @@ def operations(row: str, tokens: float, first_token: bool = True) -> float:
 
     first_token: whether last layers compute the first token alone, as ours do, or every token, as the paper draws them.
     """
-    pairs = [cost.of_pair(fields, tokens, not first_token, **shape) for fields, shape in members(row)]
-    return sum(pairs)
+    return sum(cost.of_pair(fields, tokens, not first_token, **shape) for fields, shape in members(row))
 
 
 def counted(study: Study, table: str, tokens: float) -> pandas.DataFrame:

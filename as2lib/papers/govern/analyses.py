@@ -31,9 +31,8 @@ def compare(study: Study, pairs: Sequence[tuple[str, str]], measure: str = AUC) 
         of_seeds = {}
         for run in study.runs(name):
             rows = columns(run)
-            of_seeds[run.run.seed] = threshold.resampled(
-                *rows, drawn(rows[0].nunique()), measure, study.govern.precisions[-1]
-            )
+            counts = drawn(rows[0].nunique())
+            of_seeds[run.run.seed] = threshold.resampled(*rows, counts, measure, study.govern.precisions[-1])
         values[name] = 100 * pandas.DataFrame(of_seeds)
     rows = []
     for a, b in pairs:
