@@ -7,10 +7,12 @@ import pytest
 from as2lib import Study
 from as2lib.cli import main
 from as2lib.commands.studying import unpinned
+from as2lib.study import estimate
 from as2lib.study.make import MAKERS
 from as2lib.study.publishing import publish
+from as2lib.study.run import Run
 from as2lib.study.store import ERROR_FILE
-from tests.study.conftest import make_all, stub_fit
+from tests.study.conftest import STEP, backbone, make_all, stub_fit
 
 TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
 EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
@@ -145,3 +147,13 @@ def test_encoders_of_the_hub_without_a_commit_are_unpinned():
     assert not [
         name for name in names(**{"student.name": f"google/electra-base-discriminator@{40 * 'a'}"}) if "base-d" in name
     ]
+
+
+def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
+    spec = {"loss": "ce", "training": STEP, "max_length": 24, "backbone": backbone("electra", 16, layers=2)}
+    run = Run("base/seed-0", "fit", 0, spec, {"dev": ("pool:dev",)}, computing={"precision": "float32"})
+    per_token = 2 * (24 * 16**2 + 4 * 24 * 16)
+    expected = per_token * (3 * 4 * 8 * 24 + 24 * estimate.PAIRS_OF_OTHERS) / (0.4 * 67e12) / 3600
+    assert estimate.hours(run) == pytest.approx(expected)
+    adapted = Run("adapted/seed-0", "fit", 0, {}, {}, {"start": (run,)})
+    assert estimate.sizes(adapted) == (2, 16)
