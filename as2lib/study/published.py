@@ -41,10 +41,8 @@ def write_scores(path: Path, tables: Mapping[str, pandas.DataFrame], probabiliti
         parquet.write_table(content, temporary, use_dictionary=PAIR, use_byte_stream_split=numbers, **options)
 
 
-@lru_cache(maxsize=128)  # systems of several runs read each of them many times
-def read(path: Path) -> pandas.DataFrame:
-    """A split's pairs of a run that was made here."""
-    return pandas.read_parquet(path)
+# A split's pairs of a run that was made here: systems of several runs read each of them many times.
+read = lru_cache(maxsize=128)(pandas.read_parquet)
 
 
 @lru_cache(maxsize=128)

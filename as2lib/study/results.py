@@ -25,7 +25,6 @@ COMPARED = [  # the columns of a comparison without pairs
     *["smallest seen", "seen at best", "seen at worst", "Wilcoxon p", "wins", "losses", "ties", "zero inside"],
     *["published", "published p", "published inside", "verdict", "seeds needed"],
 ]
-OUTCOMES = {"wins": 1, "losses": -1, "ties": 0}  # of a question → the sign of its difference
 
 
 def load(
@@ -195,7 +194,7 @@ def compare(
         for name, of in (("smallest seen", variances), ("seen at best", at_best), ("seen at worst", at_worst)):
             row[name] = 100 * significance.smallest_difference(array, of_seeds=of)
         row["Wilcoxon p"] = significance.signed_rank(means)[1]
-        row |= {name: int((numpy.sign(means) == sign).sum()) for name, sign in OUTCOMES.items()}
+        row |= {"wins": int((means > 0).sum()), "losses": int((means < 0).sum()), "ties": int((means == 0).sum())}
         row["zero inside"] = bool(low <= 0 <= high) if known else None
         if published is not None:
             judged = known and not math.isnan(paper)
