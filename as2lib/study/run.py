@@ -91,13 +91,10 @@ class Run(Scorer):
     name: str
     kind: str
     seed: int
-    spec: Mapping[str, Any]
-    data: Mapping[str, tuple[str, ...]]
-    parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict)
-    computing: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:  # its parents and theirs would fill a screen
-        return f"Run({self.name!r}, kind={self.kind!r})"
+    spec: Mapping[str, Any] = field(repr=False)
+    data: Mapping[str, tuple[str, ...]] = field(repr=False)
+    parents: Mapping[str, tuple["Run", ...]] = field(default_factory=dict, repr=False)  # theirs would fill a screen
+    computing: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def system(self) -> str:

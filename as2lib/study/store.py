@@ -13,7 +13,7 @@ import subprocess
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -46,13 +46,10 @@ class StoredRun:
     run: Run
     identity: str
     folder: Path
-    facts: dict[str, Any]
+    facts: dict[str, Any] = field(repr=False)
     commit: str | None = None
-    published: dict[str, Any] | None = None
-    members: "tuple[StoredRun, ...]" = ()
-
-    def __repr__(self) -> str:  # its parents and theirs would fill a screen
-        return f"StoredRun({self.name!r}, identity={self.identity[:8]!r}, scores_only={self.scores_only})"
+    published: dict[str, Any] | None = field(default=None, repr=False)
+    members: "tuple[StoredRun, ...]" = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
