@@ -158,6 +158,7 @@ def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out(
     scores = scores_of({"a": [*(seeds + 0.1)], "b": [*seeds]})
     shifted = scores_of({"a": [*(seeds + 0.1), seeds[0] - 9], "b": [*seeds]}).sample(frac=1, random_state=0)
     for table in (scores, shifted):  # whatever the order of the rows
+        assert not results.differences(table.assign(**{"P@1": 0.0}), "a", "b", "P@1").any(axis=None)
         gaps = results.differences(table, "a", "b")
         assert list(gaps) == [0, 1, 2]
         numpy.testing.assert_allclose(gaps, 0.1)
