@@ -26,6 +26,13 @@ def test_every_verdict(claim, low, high, published, verdict):
     assert claims.verdict(said, low, high) == verdict
 
 
+def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
+    listed = claims.listed(Study.load("tiny"))
+    by_margin = listed[~listed["claim"].isin(["better", claims.COUNTED]) & (listed["not here"] == "")]
+    assert by_margin["margin"].gt(0).all()
+    assert by_margin["margin from"].ne("").all()
+
+
 @pytest.mark.parametrize(("right", "verdict"), [(True, "reproduced"), (False, "contradicted")])
 def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, right, verdict):
     counted = pandas.DataFrame({"teachers": [3, 3, 1], "student": [True, right, False]})
