@@ -206,8 +206,8 @@ def train(
             path = expanded(folder) / CHECKPOINT
             numbers = [seed, steps, batch_size, batch_tokens, learning_rate, warmup, ratio, every, patience, alpha, tau]
             contents = [examples.fingerprint, dev and fingerprint(dev), examples.teachers, objectives.source(loss)]
-            contents += [str(model), model.state_dict(), settings]
-            identity = Hasher.hash([numbers, contents, unit, schedule, precision])
+            weights = [tensor.cpu().reshape(-1).view(torch.uint8).numpy() for tensor in model.state_dict().values()]
+            identity = Hasher.hash([numbers, contents, str(model), weights, settings, unit, schedule, precision])
             state = checkpoint.resume(path, identity, model, optimizer, device)
 
         saved = spoken = time.perf_counter()

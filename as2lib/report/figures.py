@@ -177,7 +177,7 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None) ->
     for group, rows in named.groupby("group", sort=False):
         style = {"linestyle": "", "markersize": 8, "zorder": 3, "label": group, **styles[group]}
         axes.errorbar(rows["cost"], rows["value"], yerr=rows["spread"].where(rows["spread"] > 0), **style)
-    for right, side in named.groupby(named["cost"] > named["cost"].median()):
+    for right, side in named.groupby(named["cost"] > named["cost"].min()):
         heights = _apart((side["value"] - bottom) / (top - bottom))
         for height, row in zip(heights, side.itertuples(), strict=True):
             text = {"ha": "left" if right else "right", "va": "center", "fontsize": 9.5}
@@ -185,7 +185,7 @@ def frontier(points: pandas.DataFrame, *labels: str, ms: float | None = None) ->
             at = row.cost * (1.12 if right else 0.89), bottom + height * (top - bottom)
             axes.text(*at, f"{row.label} {row.value:.1f}", color=styles[row.group]["color"], **text)
     if points["cost"].max() < 100 * points["cost"].min():
-        axes.margins(x=0.5)  # names stand beside points that are near each other
+        axes.margins(x=0.6)  # names stand beside points that are near each other
     _logarithmic(axes)
     if ms:
         above = axes.secondary_xaxis("top", functions=(lambda cost: ms * cost, lambda time: time / ms))

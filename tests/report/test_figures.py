@@ -27,7 +27,7 @@ def test_the_same_figure_is_the_same_bytes_without_a_date():
 
 
 def test_a_frontier_shows_every_named_system_with_its_whole_spread():
-    named = pandas.DataFrame({"cost": [1, 2, 3, 4], "value": [70.0, 70.1, 71.0, 72.0], "spread": [2.0, 0.1, 0.1, 3.0]})
+    named = pandas.DataFrame({"cost": [1, 2, 3, 4], "value": [70.0, 71.0, 71.1, 72.0], "spread": [2.0, 0.1, 0.1, 3.0]})
     named = named.assign(front=True, group="heads", label=[f"system {i}" for i in range(4)], band=1.0)
     others = pandas.DataFrame({"cost": [0, 20], "value": [30.0, 40.0], "label": ["nothing learnt", ""]})
     points = pandas.concat([named, others.assign(front=False, spread=0.0, group="trivial")])
@@ -37,7 +37,7 @@ def test_a_frontier_shows_every_named_system_with_its_whole_spread():
     assert 60 < low < 68
     assert high > 75
     heights = [text.get_position()[1] for text in axes.texts if "system" in text.get_text()]
-    assert abs(heights[1] - heights[0]) > 0.05 * (high - low)  # neither name covers the other
+    assert abs(heights[2] - heights[1]) > 0.05 * (high - low)  # neither name covers the other
     assert any("nothing learnt, 30.0" in text.get_text() for text in figure.legends[0].texts)
 
 

@@ -58,8 +58,7 @@ def fit(store, run, folder, progress):
     return made
 
 of_study.systems, of_study.notebooks = graph_systems, graph_notebooks
-makers = SimpleNamespace(MAKERS={"fit": fit, "lexical": stub_fit})
-sys.modules["as2lib.study.make"] = makers  # the library's own take seconds to import
+sys.modules["as2lib.study.make"] = SimpleNamespace(MAKERS={"fit": fit, "lexical": stub_fit})  # whose own imports torch
 """
 
 
