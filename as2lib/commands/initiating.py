@@ -29,7 +29,7 @@ def init(
     quick: Annotated[bool, Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    from as2lib.data.pairs import draw_questions, filter_questions
+    from as2lib.data.pairs import draw_questions, filter_questions, label_blind_order, order_warning
     from as2lib.models import DEFAULT_ENCODER
     from as2lib.papers import Study
     from as2lib.study.params import STUDY_NAME
@@ -45,6 +45,9 @@ def init(
         if path.exists():
             raise ValueError(f"{path}: expected none, since it is written; give the study another --name")
     splits = splits_of(pairs, seed=0, allow_shared_questions=False)
+    if any(order_warning(split, part) for split, part in splits.items()):
+        splits = {name: part.select(label_blind_order(part.with_format("arrow")[:])) for name, part in splits.items()}
+        print("the study's files have each question's candidates in an order that does not give the labels away")
     if quick:
         splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in splits.items()}
     values = values_of(filter_questions(splits["train"], "answered"), encoder or DEFAULT_ENCODER, quick)
