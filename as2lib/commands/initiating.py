@@ -11,7 +11,11 @@ from typer import Option
 
 from as2lib.commands.options import Encoder, Pairs
 from as2lib.commands.training import splits_of
+from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
+from as2lib.papers import Study
+from as2lib.papers.taken import model_at_hand
 from as2lib.paths import expanded, find_root, read_yaml, whole_file
+from as2lib.study.params import STUDY_NAME
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -30,9 +34,6 @@ def init(
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
     from as2lib.data.pairs import draw_questions, filter_questions, label_blind_order, order_warning
-    from as2lib.models import DEFAULT_ENCODER
-    from as2lib.papers import Study
-    from as2lib.study.params import STUDY_NAME
 
     root = find_root()
     if name is None:  # My Data.tsv → my-data
@@ -67,8 +68,7 @@ def init(
 def values_of(pairs: "Dataset", name: str, quick: bool) -> dict[str, Any]:
     """What stands in the template, of training pairs and of what teachers and students are cut from."""
     from as2lib.fit.loop import encoder_of
-    from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING, cross_encoder
-    from as2lib.papers.taken import model_at_hand
+    from as2lib.models import cross_encoder
 
     encoder, start = encoder_of(name, pairs, None)
     config = start if name == NOTHING else cross_encoder.configuration(name).to_dict()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Option
 
 from as2lib.data.sets import note
+from as2lib.papers import Study
 from as2lib.paths import expanded
 
 if TYPE_CHECKING:
     from as2lib.ranker import Ranker
-    from as2lib.study.study import Study
 
 RANKERS = "a folder, a hub name, bm25, word_overlap, cosine:NAME (a sentence encoder), or a run of a study"
 StudyName = Annotated[str, Argument(help="a study's name, or its file")]
@@ -34,10 +34,8 @@ Policy = Annotated[Literal["answered", "mixed", "all"], Option(help="which quest
 Measures = Annotated[str, Option(help='by ir_measures, between blanks: "R@100 nDCG@10 Success@5"')]
 
 
-def load_study(study: str, changes: list[str] | None = None) -> "Study":
+def load_study(study: str, changes: list[str] | None = None) -> Study:
     """The study of a name or file, with what `--set` replaces."""
-    from as2lib.papers import Study
-
     overrides: dict[str, Any] = {}
     for change in changes or []:
         key, equals, value = change.partition("=")
@@ -73,7 +71,7 @@ def model_of(name: str, study: str) -> str | Path:
     return loaded.model(name)
 
 
-def require_made(study: "Study", name: str, model: bool) -> None:
+def require_made(study: Study, name: str, model: bool) -> None:
     """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
     missing = study.store.needed([name], model)
     if any(study.plan[other].kind == "fit" for other in missing):

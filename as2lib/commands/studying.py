@@ -11,17 +11,24 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import yaml
+from filelock import Timeout
 from typer import Argument, Option
 
 from as2lib.commands.options import Changes, StudyName, load_study
+from as2lib.hub import HUB_NAME
+from as2lib.papers import Study
 from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
-
-if TYPE_CHECKING:
-    from as2lib.papers import Study
-    from as2lib.study.run import Run
+from as2lib.report.check import moved, write_manifest
+from as2lib.study import estimate, findings, pages
+from as2lib.study.encoders import KNOWN_TENSORS
+from as2lib.study.fit_missing import fit_missing, gpus
+from as2lib.study.run import Run
+from as2lib.study.store import ERROR_FILE, noting
+from as2lib.study.study import params_file
 
 # What is to be made is told by content alone, and the study's lock is held here.
 SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
@@ -42,9 +49,6 @@ def study(
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored by what a shell starts in the background
         signal.signal(number, signal.default_int_handler)
-    from as2lib.study import pages
-    from as2lib.study.fit_missing import gpus
-
     loaded, root = load_study(study, changes), find_root()
     if not (root / "Snakefile").exists():
         where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
@@ -82,12 +86,8 @@ def run_group(command: list[str], folder: Path) -> int:
         raise
 
 
-def loadable(study: "Study") -> str:
+def loadable(study: Study) -> str:
     """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
-    import yaml
-
-    from as2lib.study.study import params_file
-
     if study.variant == study.name and params_file(f"{study.name}.yaml").exists():
         return study.name
     path = work_folder() / "studies" / study.variant / f"{study.name}.yaml"
@@ -97,10 +97,8 @@ def loadable(study: "Study") -> str:
     return str(path)
 
 
-def unfinished(study: "Study") -> list[str]:
+def unfinished(study: Study) -> list[str]:
     """What of a study is to be made, a line each with the reason: a system's runs, pages and the check."""
-    from as2lib.study import pages
-
     runs = Counter(study.plan[name].system for name in study.store.needed(study.plan))
     reasons = {name: pages.why(study, name, stamp) for name, stamp in pages.stamps(study).items()}
     lines = [f"{system}: runs not made yet: {count}" for system, count in runs.items()]
@@ -112,9 +110,6 @@ def unfinished(study: "Study") -> list[str]:
 
 def plan(study: StudyName, changes: Changes = None) -> None:
     """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
-    from as2lib.study import estimate
-    from as2lib.study.store import ERROR_FILE
-
     loaded = load_study(study, changes)
     store, counts = loaded.store, Counter()
     needed = store.needed(loaded.plan)
@@ -137,11 +132,8 @@ def plan(study: StudyName, changes: Changes = None) -> None:
         print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
 
 
-def unpinned(runs: "Iterable[Run]") -> list[str]:
+def unpinned(runs: Iterable[Run]) -> list[str]:
     """The encoders of the hub from which some runs start, of which the study names no commit."""
-    from as2lib.hub import HUB_NAME
-    from as2lib.study.encoders import KNOWN_TENSORS
-
     names = {name for run in runs for name in run.encoders if HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
     return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
 
@@ -153,8 +145,6 @@ def fit(
     changes: Changes = None,
 ) -> None:
     """Make runs, and what they are made from, as one of any number of workers that share a study."""
-    from as2lib.study.fit_missing import fit_missing
-
     loaded = load_study(study, changes)
     raise typer.Exit(int(bool(fit_missing(loaded.store, runs or loaded.plan, weights or bool(runs)))))
 
@@ -178,11 +168,6 @@ def page(
     beside: Annotated[bool, Option("--beside", help="those that others may be made beside")] = False,
 ) -> None:
     """Run a notebook of a study, and make its page."""
-    from filelock import Timeout
-
-    from as2lib.report.check import write_manifest
-    from as2lib.study import pages
-
     loaded = load_study(study)
     first, *others = loaded.notebooks
     if name:
@@ -212,18 +197,16 @@ def page(
     raise typer.Exit(int(bool(failed)))
 
 
-def error_file(study: "Study", name: str) -> Path:
+def error_file(study: Study, name: str) -> Path:
     """Where a notebook that fails leaves its traceback."""
     return study.folder / "executed" / f"{name[:2]}.log"
 
 
-def make_page(study: "Study", name: str) -> None:
+def make_page(study: Study, name: str) -> None:
     """Run a notebook and make its page; one that fails leaves the page before it."""
     from papermill import inspect_notebook
 
     from as2lib.report.pages import execute, render, studies_with_pages
-    from as2lib.study import pages
-    from as2lib.study.store import noting
 
     error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
@@ -261,7 +244,7 @@ def loses_numbers(fresh: Path, published: Path) -> bool:
     return now.shape == before.shape and bool(((now.to_numpy() == "") & (before.to_numpy() != "")).any())
 
 
-def not_at_hand(study: "Study") -> str | None:
+def not_at_hand(study: Study) -> str | None:
     """The first of the sets that a study learns from, ranks or describes whose texts are not here; None: all are."""
     from as2lib.data import load_parts
 
@@ -276,9 +259,6 @@ def not_at_hand(study: "Study") -> str | None:
 
 def check(study: StudyName) -> None:
     """Hold a study against what is expected.  Its numbers within their tolerances, its findings, its files as made."""
-    from as2lib.report.check import moved
-    from as2lib.study import findings, pages
-
     loaded = load_study(study)
     edited = pages.edited(loaded)
     lines = [f"edited: {file}: not as it was made; `as2 study {loaded.name}` makes it anew" for file in edited]
