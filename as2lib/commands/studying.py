@@ -117,7 +117,7 @@ def plan(study: StudyName, changes: Changes = None) -> None:
         state = "to do" if name in needed else "no scores"  # made only for its weights
         error = store.partial(name) / ERROR_FILE
         if name not in needed and (stored := store.find(name)):
-            state = "published" if stored.scores_only else "done"
+            state = "published" if stored.published else "done"
         elif name in needed and error.exists():
             state = f"failed: {error.read_text(encoding='utf-8').strip().splitlines()[-1]}   ({error})"
         counts[state.partition(":")[0]] += 1

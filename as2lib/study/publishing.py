@@ -25,7 +25,7 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         names = [name for name in missing if store.find(name)]
     members = [member.name for name in names for member in store.planned(name).parents.get("members", ())]
     names = dict.fromkeys([name for name in members if name in missing] + names)
-    runs = [run for run in map(study.run, names) if not run.scores_only]
+    runs = [run for run in map(study.run, names) if not run.published]
     of_last = {name for notebook in study.notebooks for name in notebook.last}
     ensembles = [run for run in store.plan.values() if run.kind == "ensemble" and run.system in of_last]
     of_last |= {member.system for run in ensembles for member in run.parents["members"]}

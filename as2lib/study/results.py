@@ -50,7 +50,7 @@ def load(
             table = stored.scores(split)
             if weights == "last" and "last" in table:
                 table = table.assign(score=table["last"])
-            elif weights == "last" and stored.scores_only and run.seeded:
+            elif weights == "last" and stored.published and run.seeded:
                 raise ValueError(f"{run.name}: what its last weights score is not published; `as2 fit` makes it")
             tables.setdefault(system.run, {})[run.number] = table
             parameters.setdefault(system.run, stored.facts.get("parameters"))

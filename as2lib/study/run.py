@@ -79,7 +79,7 @@ class Scorer:
         return [name] if name else []
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Run(Scorer):
     """One trained or derived scorer: all that makes it, and the runs it is made from.
 
@@ -114,11 +114,6 @@ class Run(Scorer):
         """The fits that its model went through, the first one first."""
         [before] = [start.lineage() for start in self.parents.get("start", ())] or [[]]
         return [*before, self]
-
-    def content(self) -> tuple[Any, ...]:
-        """What two runs of one name have to agree in."""
-        parents = {role: [run.name for run in runs] for role, runs in self.parents.items()}
-        return self.kind, self.spec, dict(self.data), self.seed, parents
 
 
 @dataclass(frozen=True)
@@ -210,7 +205,7 @@ def plan(study: Study, rows: Iterable[Row]) -> dict[str, Run]:
     def add(run: Run) -> None:
         for parent in run.parent_runs():
             add(parent)
-        if runs.setdefault(run.name, run).content() != run.content():
+        if runs.setdefault(run.name, run) != run:
             raise ValueError(f"{run.name}: expected one run of that name, got two that differ; rename one of them")
 
     for row in rows:

@@ -39,7 +39,7 @@ class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    published: its entry in index.json where it is one of those in `reports/`; an ensemble's scores are then made of its
+    published: its entry in index.json where only its scores are here, in `reports/`; an ensemble's are then made of its
         `members`'.
     """
 
@@ -56,15 +56,10 @@ class StoredRun:
         return self.run.name
 
     @property
-    def scores_only(self) -> bool:
-        """Whether its scores are published, and its weights are not here."""
-        return self.published is not None
-
-    @property
     def model_folder(self) -> Path | None:
         """What `from_pretrained` reads; None where only its scores are here, or where it has no weights."""
         folder = self.folder / "model"
-        return folder if not self.scores_only and folder.exists() else None
+        return folder if not self.published and folder.exists() else None
 
     def scores(self, split: str = "test") -> "pandas.DataFrame":
         """Columns question_id, position, label, score; every question, in the pairs' order.
@@ -76,7 +71,7 @@ class StoredRun:
             raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
         from as2lib.study import ensemble, published  # with numpy, which a plan does without
 
-        if not self.scores_only:
+        if not self.published:
             return published.read(self.folder / "scores" / f"{split}.parquet").copy()
         if self.members:
             return ensemble.combined(self.run, self.facts, self.members, split)
@@ -86,7 +81,7 @@ class StoredRun:
 
     def log(self) -> list[dict[str, Any]]:
         """What training logged: loss parts, dev MAP, seconds, by step; empty where nothing was trained."""
-        path = self.folder / (f"{Path(self.name).name}.jsonl" if self.scores_only else "log.jsonl")
+        path = self.folder / (f"{Path(self.name).name}.jsonl" if self.published else "log.jsonl")
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
@@ -254,9 +249,9 @@ class Store:
     @cached_property
     def indices(self) -> dict[Path, dict[str, Any]]:
         """The index of each study, this one's last: `runs`, key → run, facts, commit, files; and `sources`."""
-        folders = [path.parent for path in sorted((find_root() / "reports").glob("*/scores/index.json"))]
-        folders.sort(key=lambda folder: folder == self.index_folder)
-        return {folder: read_json(folder / "index.json") for folder in folders}
+        files = sorted(find_root().glob("reports/*/scores/index.json"))
+        files.sort(key=lambda file: file.parent == self.index_folder)
+        return {file.parent: read_json(file) for file in files}
 
     @property
     def index(self) -> dict[str, dict[str, Any]]:
@@ -266,8 +261,7 @@ class Store:
     @cached_property
     def published(self) -> dict[str, tuple[Path, dict[str, Any]]]:
         """Key → where it is published, and its entry; of this study, if of several."""
-        indices = self.indices.items()
-        return {key: (folder, entry) for folder, index in indices for key, entry in index["runs"].items()}
+        return {key: (folder, entry) for folder, index in self.indices.items() for key, entry in index["runs"].items()}
 
     @cached_property
     def sources(self) -> dict[str, Any]:

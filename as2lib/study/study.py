@@ -18,8 +18,6 @@ from as2lib.study.store import Store, StoredRun
 if TYPE_CHECKING:
     from as2lib.ranker import Ranker
 
-STUDY_FILES = {".yaml", ".yml"}  # suffixes: anything else is a study's name
-
 
 class Study(params.Params):
     """A study: `Study.load("sample")`; its fields are the keys of its file (`params.Params`)."""
@@ -32,36 +30,35 @@ class Study(params.Params):
         overrides: nested as the file is, or with dotted keys, `{"fit.adapt.steps": 10}`; also over a study at hand.
         Raises ValueError, in one line, for an unknown key or a wrong value.
         """
-        if isinstance(study, Study):
-            return cls._checked(study.name, study.model_dump(exclude_unset=True), overrides) if overrides else study
-        if "ipykernel" in sys.modules:  # a notebook's, which papermill runs in any folder
-            settle_notebook()
-        if isinstance(study, dict):
-            return cls._checked(f"the parameters of {study.get('name')}", with_numbers(study), overrides)
-        path = Path(study)
-        if path.suffix not in STUDY_FILES:
-            path = params_file(f"{study}.yaml")
-        if not path.exists():
-            files = [file for folder in (find_root() / "params", params_folder()) for file in folder.glob("*.yaml")]
-            known = sorted({file.stem for file in files} - {"local"})
-            raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {', '.join(known)}")
-        content = read_yaml(path)
-        keys = content.get("study")
-        if len(content) != 1 or not isinstance(keys, dict) or keys.get("name") != path.stem:
-            expected = f'expected one key, study, with all others under it, among them name: "{path.stem}"'
-            raise ValueError(f"{path.name}: {expected}; got {content!r:.60}")
-        return cls._checked(path.name, keys, overrides)
-
-    @classmethod
-    def _checked(cls, where: str, content: dict[str, Any], overrides: dict[str, Any] | None) -> Self:
         if not isinstance(overrides or {}, dict):
             raise ValueError(f"overrides: expected keys and values, by papermill's -y or -f, got {overrides!r:.60}")
+        if "ipykernel" in sys.modules:  # a notebook's, which papermill runs in any folder
+            settle_notebook()
+        if isinstance(study, Study):
+            if not overrides:
+                return study
+            where, keys = study.name, study.model_dump(exclude_unset=True)
+        elif isinstance(study, dict):
+            where, keys = f"the parameters of {study.get('name')}", with_numbers(study)
+        else:
+            path = Path(study)
+            if path.suffix not in (".yaml", ".yml"):  # anything else is a study's name
+                path = params_file(f"{study}.yaml")
+            if not path.exists():
+                files = [file for folder in (find_root() / "params", params_folder()) for file in folder.glob("*.yaml")]
+                known = ", ".join(sorted({file.stem for file in files} - {"local"}))
+                raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {known}")
+            where, content = path.name, read_yaml(path)
+            keys = content.get("study")
+            if len(content) != 1 or not isinstance(keys, dict) or keys.get("name") != path.stem:
+                expected = f'expected one key, study, with all others under it, among them name: "{path.stem}"'
+                raise ValueError(f"{where}: {expected}; got {content!r:.60}")
         for key, value in (overrides or {}).items():
             for part in reversed(key.split(".")):
                 value = {part: value}
-            content = params.merged(content, value)
+            keys = params.merged(keys, value)
         try:
-            return cls.model_validate(content)
+            return cls.model_validate(keys)
         except ValidationError as error:
             raise ValueError(f"{where}: {params.problems(error)}") from None
 
@@ -99,17 +96,15 @@ class Study(params.Params):
 
     def add(self, systems: Iterable[Row]) -> None:
         """Plan the runs of further systems, such as those a notebook's reader makes up."""
-        for name, planned in run.plan(self, systems).items():
-            self.plan.setdefault(name, planned)
+        self.plan.update(run.plan(self, systems) | self.plan)
 
     def run(self, name: str, model: bool = False) -> StoredRun:
         """The run of that name; made first where it is missing.
 
         model: with its weights, also where its published scores are here.
         """
-        if self.store.find(name, model) is None:
-            for missing in self.store.needed([name], model):
-                self.store.make(missing, progress=is_watched())
+        for missing in self.store.needed([name], model):
+            self.store.make(missing, progress=is_watched())
         return self.store.find(name, model)
 
     def runs(self, system: str) -> list[StoredRun]:

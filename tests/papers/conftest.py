@@ -50,8 +50,7 @@ READ: set[str] = set()  # the runs whose scores, logs or facts were read since a
 class InventedRun:
     """A stored run whose scores are better than chance, others for each head, each seed and the last weights."""
 
-    scores_only = False
-    model_folder = commit = None
+    model_folder = commit = published = None
     identity = "invented"
 
     def __init__(self, run: Run, study):

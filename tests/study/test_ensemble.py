@@ -29,7 +29,7 @@ def test_weights_are_fitted_to_dev_and_those_of_a_published_ensemble_combine_its
     facts = fitted(run, members)
     assert facts["weights"][0] > facts["weights"][1]
 
-    published = StoredRun(run, "", tmp_path, facts, published={}, members=tuple(members))
+    published = StoredRun(run, "", tmp_path, facts, published={"files": {}}, members=tuple(members))
     values = [1 - RIGHT, RIGHT]
     weighted = numpy.average(values, axis=0, weights=facts["weights"])
     expected = weighted if combine == "weighted" else sigmoid(weigh(facts, values))

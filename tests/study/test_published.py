@@ -81,7 +81,7 @@ def test_every_published_run_is_found_with_its_version_and_files_and_scored_the_
         for file, digest in entry["files"].items():
             assert file_sha256((study.store.index_folder / run).parent / file) == digest, file
         stored = study.store.find(run)
-        assert stored.scores_only, run
+        assert stored.published, run
         if "test" in study.plan[run].data:
             table = stored.scores()[["question_id", "position", "label"]]
             assert labels.setdefault(study.plan[run].data["test"], table).equals(table), run

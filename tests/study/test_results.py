@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_best_weights_or_of_the_last_where_a_run_has_the
     pairs = pandas.DataFrame({"question_id": ["q", "q"], "label": [1, 0], "score": [0.1, 0.9]})
     tables = {"fit": pairs.assign(last=[0.9, 0.1]), "lexical/x": pairs}
     stored = {
-        name: SimpleNamespace(scores=lambda split, t=t: t, facts={}, scores_only=False) for name, t in tables.items()
+        name: SimpleNamespace(scores=lambda split, t=t: t, facts={}, published=None) for name, t in tables.items()
     }
     study = SimpleNamespace(systems={}, add=lambda systems: None, run=stored.get)
     systems = [system("fit"), system("lexical/x")]
