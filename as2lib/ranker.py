@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 import pyarrow
@@ -33,7 +33,6 @@ from as2lib.precision import computed_in, computing_on
 
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
-Candidate: TypeAlias = str | Mapping[str, Any]
 # A forked process has none of its parent's threads, for which torch would wait.
 os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
@@ -180,10 +179,8 @@ class Ranker:
             ranking = []
             for i, p in zip(order[:top].tolist(), scores.tolist(), strict=False):
                 probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
-                z, row = (
-                    None if self.model is None else float(odds[i]),
-                    rows[i] if isinstance(rows[i], Mapping) else None,
-                )
+                z = None if self.model is None else float(odds[i])
+                row = rows[i] if isinstance(rows[i], Mapping) else None
                 ranking.append(Ranked(answers[i], p, z, i - start, probabilities, read[i].get("candidate_id"), row))
             rankings.append(ranking)
             start += size

@@ -6,23 +6,20 @@ m pairs in the set · k heads or exits · c = 2 classes
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 import torch
+from datasets import Dataset
 from torch import nn
 from tqdm.auto import tqdm
 
-from as2lib.data.encode import by_length, paired, rows_of
+from as2lib.data.encode import PairEncoder, by_length, paired, rows_of
+from as2lib.data.pairs import encoded
+from as2lib.data.words import WordEncoder
 from as2lib.metrics.probability import sigmoid
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
-
-if TYPE_CHECKING:
-    from datasets import Dataset
-
-    from as2lib.data.encode import PairEncoder
-    from as2lib.data.words import WordEncoder
 
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
 # for its caches and for the pages of large tensors, given back and faulted in again (see bench/README.md).
@@ -45,8 +42,8 @@ class Scores(NamedTuple):
 
 def score(
     model: nn.Module,
-    pairs: "Dataset",
-    encoder: "PairEncoder | WordEncoder",
+    pairs: Dataset,
+    encoder: PairEncoder | WordEncoder,
     precision: str = "float32",
     batch_tokens: int | None = None,
     progress: bool = False,
@@ -61,8 +58,6 @@ def score(
     Equal candidates of a question are scored once, where its pairs stand together and a model reads each alone.
     Raises ValueError that names the first pair whose score is no number.
     """
-    from as2lib.data.pairs import encoded
-
     encoder = paired(model.eval(), encoder)
     table = pairs.select_columns(["question", "answer"]).with_format("arrow")[:]
     texts = (zip(*batch.to_pydict().values(), strict=True) for batch in table.to_batches(max_chunksize=65_536))
@@ -95,8 +90,8 @@ def first_rows(pairs: Iterable[tuple[Any, str]]) -> numpy.ndarray:
 
 def outputs(
     model: nn.Module,
-    encoder: "PairEncoder | WordEncoder",
-    items: "Dataset | list[dict[str, Any]]",
+    encoder: PairEncoder | WordEncoder,
+    items: Dataset | list[dict[str, Any]],
     texts: Iterable[tuple[str, str]],
     precision: str = "float32",
     batch_tokens: int | None = None,

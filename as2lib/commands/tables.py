@@ -110,15 +110,10 @@ def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
 
 def write_trec(table: pd.DataFrame, path: str | Path, second: str | int, **columns: Any) -> None:
     """A TREC file: the question, a second field that nobody reads, the candidate, and some columns."""
-    ids = {"query_id": table["question_id"].map(field), "second": second, "doc_id": candidate_names(table)}
+    if "candidate_id" not in table:  # then a candidate is called by its question and its place
+        table = table.assign(candidate_id=table["question_id"].astype(str) + "-" + table["position"].astype(str))
+    ids = {"query_id": table["question_id"].map(field), "second": second, "doc_id": table["candidate_id"].map(field)}
     write_table(pd.DataFrame(ids | columns), path, sep=" ", header=False, quoting=csv.QUOTE_NONE)
-
-
-def candidate_names(table: pd.DataFrame) -> pd.Series:
-    """What TREC files call candidates: their ids, or without these their question's with their position."""
-    if "candidate_id" in table:
-        return table["candidate_id"].map(field)
-    return (table["question_id"].astype(str) + "-" + table["position"].astype(str)).map(field)
 
 
 def field(name: object) -> str:

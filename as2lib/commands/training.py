@@ -1,12 +1,12 @@
 """`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -105,7 +105,10 @@ def train(
             "seed": seed,
             "trained in": result.facts["precision"],
         }
-        write_card(folder, out.name, facts)
+        card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
+        rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value not in (None, ""))
+        text = card.substitute(title=out.name, rows=rows)
+        (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")
     shutil.rmtree(fit_folder)  # only now: where the save fails, the same command goes on
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
@@ -154,11 +157,3 @@ def print_results(
 def base_name(name: str) -> str:
     """The name of a model or a file, without the folders of this machine."""
     return Path(name).name if expanded(name).exists() else name
-
-
-def write_card(folder: Path, title: str, facts: Mapping[str, Any]) -> None:
-    """Write README.md: what a model is, what it learnt from, how to use it."""
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value not in (None, ""))
-    card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
-    text = card.substitute(title=title, rows=rows)
-    (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")

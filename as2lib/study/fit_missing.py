@@ -28,7 +28,8 @@ def fit_missing(store: Store, names: Iterable[str], model: bool = False) -> list
     left, failed = {run.name: run for run in needed}, []
     if not needed and os.environ.get(WORKER, "0") == "0":  # of several workers one says it
         print("nothing to make: what is asked for is here, or its scores are published")
-    take_gpu()
+    if WORKER in os.environ and len(devices := gpus()) > 1:  # each worker has one, before CUDA starts
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(os.environ[WORKER]) % len(devices)]
     while left:
         for name, run in left.items():
             parents, error = {parent.name for parent in run.parent_runs()}, store.partial(run) / ERROR_FILE
@@ -65,10 +66,3 @@ def gpus() -> list[str]:
     listed = range(len(list(Path("/proc/driver/nvidia/gpus").glob("*"))))
     names = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, listed)))
     return [name.strip() for name in names.split(",") if name.strip() not in ("", "-1")]
-
-
-def take_gpu() -> None:
-    """Leaves a worker of a study one of several GPUs, by its number.  To be called before CUDA starts."""
-    names, number = gpus(), os.environ.get(WORKER)
-    if number and len(names) > 1:
-        os.environ["CUDA_VISIBLE_DEVICES"] = names[int(number) % len(names)]
