@@ -1,5 +1,5 @@
 # One study, as `as2 study` starts it: workers make its runs, then the pages that others may be made beside; then, alone, what
-# measures time, the overview and the check.  What is missing is told by content and by locks (as2lib/study/fit_missing.py,
+# measures time, and the overview.  What is missing is told by content and by locks (as2lib/study/fit_missing.py,
 # pages.py), by no file's time: Snakemake starts all this, here or on a cluster.
 from as2lib import Study
 
@@ -24,4 +24,4 @@ rule report:
     input: expand(rules.worker.output, number=range(WORKERS))
     output: touch(f"{ENDED}/report")
     threads: study.threads
-    shell: "as2 page {STUDY:q} && as2 check {STUDY:q}"
+    shell: "as2 page {STUDY:q}"

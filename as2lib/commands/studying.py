@@ -71,6 +71,7 @@ def study(
             raise typer.Exit(code or 1)
     page = pages.page_file(loaded, loaded.notebooks[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
+    check(loadable(loaded))
 
 
 def run_group(command: list[str], folder: Path) -> int:
@@ -98,7 +99,7 @@ def loadable(study: Study) -> str:
 
 
 def unfinished(study: Study) -> list[str]:
-    """What of a study is to be made, a line each with the reason: a system's runs, pages and the check."""
+    """What of a study is to be made, a line each with the reason: a system's runs and pages."""
     runs = Counter(study.plan[name].system for name in study.store.needed(study.plan))
     reasons = {name: pages.why(study, name, stamp) for name, stamp in pages.stamps(study).items()}
     lines = [f"{system}: runs not made yet: {count}" for system, count in runs.items()]
@@ -265,6 +266,4 @@ def check(study: StudyName) -> None:
     lines += [f"moved: {line}" for line in moved(loaded)] + findings.broken(loaded)
     for line in lines:
         print(line, file=sys.stderr)
-    if not lines and (find_root() / "notebooks").is_dir():
-        pages.record(loaded, pages.CHECK, pages.stamps(loaded)[pages.CHECK])
     raise typer.Exit(int(bool(lines)))

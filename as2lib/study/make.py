@@ -3,8 +3,8 @@
 m pairs · k teachers · c = 2 classes
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ from transformers import set_seed
 
 from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
-from as2lib.data.pairs import leave_out, load_parts
+from as2lib.data.pairs import fingerprint, leave_out, load_parts
 from as2lib.data.pretrained import open_tokenizer
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.data.vectors import embeddings
@@ -116,7 +116,17 @@ def ranker(store: Store, run: Run, folder: Path, progress: bool = False) -> Made
     """What is taken as it is, a ranker that learns nothing, or a model or a table of others; facts: `parameters` where
     known, of a model the sizes that cost.
     """
-    model, scores_of = scorer(run)
+    [name], model = run.encoders or [""], None
+    if run.kind == "lexical":
+        scores_of = getattr(lexical, run.spec["scorer"])
+    elif run.scheme == "scores":
+        scores_of = partial(of_table, name)
+    elif run.scheme == "cosine":
+        sentences = SentenceEncoder(name, computing_on())
+        model, scores_of = sentences.model, lambda pairs: (1 + sentences.cosine(pairs)) / 2
+    else:
+        ready, precision = Ranker.load(name, max_length=run.spec["max_length"]), run.computing["precision"]
+        model, scores_of = ready.model, lambda pairs: score(ready.model, pairs, ready.encoder, precision).score
     pairs_of = {split: load_parts(tuple(parts), "all") for split, parts in run.data.items()}
     tables = {split: table_of(pairs, scores_of(pairs)) for split, pairs in pairs_of.items()}
     if model is None:
@@ -216,11 +226,11 @@ def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt:
         return ensembles.mean_logits(of_members, teacher.facts.get("weights"))
     if teacher.run.kind == "ranker":
         return teacher_logits(TeacherScores.read(file_at(teacher.run.spec["source"])).of(pairs), pairs)
-    path = teacher.folder / "logits" / f"{store.learnt_from(run)}.parquet"
+    precision = run.spec["training"].get("precision", run.computing["precision"])
+    path = teacher.folder / "logits" / f"{fingerprint(pairs)[:24]}-{precision}.parquet"
     if not path.exists():
         with lock(f"{teacher.identity[:24]}-{path.stem}", f"what {teacher.name} says of {len(pairs):,} pairs"):
             if not path.exists():  # another student may have made them meanwhile
-                precision = run.spec["training"].get("precision", run.computing["precision"])
                 logits = teacher_logits(teacher.model_folder, pairs, precision)
                 columns = {f"logit_{i}": column for i, column in enumerate(logits.T)}
                 with whole_file(path) as temporary:
@@ -232,20 +242,6 @@ def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt:
 
 
 # ---------------------------------------------------------------- what is scored
-
-
-def scorer(run: Run) -> tuple[Any, Callable[[Any], numpy.ndarray]]:
-    """The model of a ranker that is taken as it is, None where there is none, and the function that scores pairs."""
-    if run.kind == "lexical":
-        return None, getattr(lexical, run.spec["scorer"])
-    [name], max_length = run.encoders, run.spec["max_length"]
-    if run.scheme == "scores":
-        return None, lambda pairs: of_table(name, pairs)
-    if run.scheme == "cosine":
-        sentences = SentenceEncoder(name, computing_on())
-        return sentences.model, lambda pairs: (1 + sentences.cosine(pairs)) / 2
-    ready, precision = Ranker.load(name, max_length=max_length), run.computing["precision"]
-    return ready.model, lambda pairs: score(ready.model, pairs, ready.encoder, precision).score
 
 
 def of_table(source: str, pairs: Dataset) -> numpy.ndarray:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from as2lib.paths import PACKAGE, file_sha256, find_root, work_folder
 from as2lib.study.run import Notebook
-from as2lib.study.store import git_commit, json_sha256, read_json, write_json
+from as2lib.study.store import json_sha256, read_json, write_json
 from as2lib.study.study import Study
 
-CHECK = "check"  # the name of the study's check, beside those of notebooks
 LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
 MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
     "cli.py commands/ fit/ losses/ models/ study/estimate.py study/fit_missing.py study/make.py "
@@ -17,15 +16,11 @@ MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
 
 
 def stamps(study: Study) -> dict[str, str]:
-    """Each notebook, and "check" → the SHA-256 of what it reads; the first and the check read all others."""
-    notebooks = study.notebooks
-    stamps = {notebook.name: stamp(study, notebook) for notebook in notebooks}
+    """Each notebook → the SHA-256 of what it reads; the first reads all others."""
+    stamps = {notebook.name: stamp(study, notebook) for notebook in study.notebooks}
     expected = find_root() / "params" / "expected" / f"{study.name}.json"
-    others = [stamps.copy(), file_sha256(expected) if expected.exists() else ""]
-    stamps[notebooks[0].name] = json_sha256(others)
-    published = git_commit() if study.store.index["runs"] else ""  # whose numbers are expected
-    stamps[CHECK] = json_sha256([others, published])
-    return stamps
+    first = json_sha256([stamps, file_sha256(expected) if expected.exists() else ""])
+    return stamps | {study.notebooks[0].name: first}
 
 
 def stamp(study: Study, notebook: Notebook) -> str:
@@ -64,8 +59,7 @@ def why(study: Study, name: str, stamp: str) -> str:
 
 def record(study: Study, name: str, stamp: str) -> None:
     """Note that a page is made, of what, and what came out."""
-    paths = [] if name == CHECK else outputs(study, name)
-    digests = {path.relative_to(find_root()).as_posix(): file_sha256(path) for path in sorted(paths)}
+    digests = {path.relative_to(find_root()).as_posix(): file_sha256(path) for path in sorted(outputs(study, name))}
     write_json(_stamp_file(study, name), {"stamp": stamp, "outputs": digests})
 
 

@@ -140,14 +140,6 @@ class Store:
             named["classifiers"] = "glorot"  # what they start with: models/cascade.py
         return named | weights
 
-    def learnt_from(self, run: Run) -> str:
-        """A name of the pairs that a run learns from, found without loading them."""
-        content = {"data": [self.data_identity(part) for part in run.data["train"]]}
-        content |= {key: value for key, value in run.spec.items() if key in ("unlabelled", "leave_out")}
-        if "precision" in run.spec["training"]:  # in which its teachers answer, too
-            content["precision"] = run.spec["training"]["precision"]
-        return json_sha256(content)[:24]
-
     def _data_identity(self, part: str) -> Any:
         """Of a `source:split` part; where it is not here, the one that published scores were made from."""
         try:
