@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from as2lib.data.encode import PairEncoder, load_encoder, paired
-from as2lib.data.pretrained import EXPORTED, content, folder_of, read_config
+from as2lib.data.pretrained import EXPORTED, read_config
 from as2lib.models.logits import Float32Linear
-from as2lib.paths import expanded, require_new, whole_folder, work_folder
+from as2lib.paths import expanded, require_new, whole_folder
 
 GRAPH = "model.onnx"
 
@@ -49,15 +49,6 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
         facts = {"precision": "int8" if int8 else "float32"}
         (folder / EXPORTED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
     return out
-
-
-def exported(name: str | Path) -> Path:
-    """An exported folder itself; of any other model where it was exported to in float32, once for its files."""
-    folder = folder_of(name)
-    if (folder / EXPORTED).exists():
-        return folder
-    cached = work_folder() / "exports" / f"{content(name)[:24]}-onnx"
-    return cached if cached.exists() else export(name, cached)
 
 
 class Exported(nn.Module):

@@ -20,15 +20,16 @@ from torch import nn
 from as2lib import models, plugins, score
 from as2lib.data.columns import candidate_of, text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
-from as2lib.data.pretrained import EXPORTED, folder_of, open_pretrained
+from as2lib.data.pretrained import EXPORTED, content, folder_of, open_pretrained
 from as2lib.data.words import WordEncoder
-from as2lib.export import Exported, exported
+from as2lib.export import Exported, export
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Ratios, drop_ratios
 from as2lib.metrics.questions import Questions
 from as2lib.models import COSINE, COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.models.embedding import SentenceEncoder
+from as2lib.paths import work_folder
 from as2lib.precision import computed_in, computing_on
 
 TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
@@ -134,7 +135,10 @@ class Ranker:
             if backend == "torch" or device not in (None, "cpu") or precision not in ("float32", "auto"):
                 options = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
                 raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {options}")
-            folder = exported(name)
+            if not (folder / EXPORTED).exists():
+                folder = work_folder() / "exports" / f"{content(name)[:24]}-onnx"  # once for a model's files
+                if not folder.exists():
+                    export(name, folder)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
         device = computing_on(device)  # what can't be is refused before anything is loaded
         # By its name, which errors call it by, not by a folder of the hub's cache.
