@@ -141,8 +141,13 @@ class Ranker:
                     export(name, folder)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
         device = computing_on(device)  # what can't be is refused before anything is loaded
-        # By its name, which errors call it by, not by a folder of the hub's cache.
-        opened = models.load(name) if model is None else own_module(model, folder)
+        model = plugins.load(model) if isinstance(model, str) else model
+        if model is None:
+            opened = models.load(name)  # by its name, which errors call it by, not by a folder of the hub's cache
+        elif hasattr(model, "from_pretrained"):
+            opened = open_pretrained(model, folder)
+        else:
+            load_model(opened := model(), str(folder / "model.safetensors"))
         return cls(opened, load_encoder(name, max_length), device, precision, drop)
 
     def rank(
@@ -250,7 +255,7 @@ class Ranker:
         unique, same = numpy.unique(score.first_rows(zip(number, answers, strict=True)), return_inverse=True)
         items = self.encoder.items([questions[i] for i in unique], [answers[i] for i in unique], number[unique])
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
-        tokens = score.default_tokens(device) if batch_size is None else batch_size * batch["attention_mask"].shape[1]
+        tokens = batch_size * batch["attention_mask"].shape[1] if batch_size else score.BATCH_TOKENS[device.type]
         with torch.inference_mode(), score.autocast(device.type, self._autocast):
             rankings = self.model.rank(batch, self.drop, number[unique], tokens)
         columns = [(ranking.log_odds, ranking.stages, ranking.stage_scores) for ranking in rankings]
@@ -276,16 +281,6 @@ class OrderingRanker(Ranker):
         columns = {"question_id": [*map(str, number)], "question": questions, "answer": answers}
         # Without a fingerprint, Dataset pickles the table to make one.
         return self._order(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
-
-
-def own_module(model: Callable[[], nn.Module] | str, folder: Path) -> nn.Module:
-    """A module of one's own with the weights of a folder.  model: as `Ranker.load` takes it."""
-    model = plugins.load(model) if isinstance(model, str) else model
-    if hasattr(model, "from_pretrained"):
-        return open_pretrained(model, folder)
-    module = model()
-    load_model(module, str(folder / "model.safetensors"))
-    return module
 
 
 def _listed(values: Any) -> list[Any]:

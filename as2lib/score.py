@@ -3,6 +3,7 @@
 m pairs in the set · k heads or exits · c = 2 classes
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -23,7 +24,7 @@ from as2lib.precision import native_bf16
 
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
 # for its caches and for the pages of large tensors, given back and faulted in again (see bench/README.md).
-BATCH_TOKENS = {"cpu": 2048, "gpu": 32_768}
+BATCH_TOKENS = defaultdict(lambda: 32_768, cpu=2048)  # of a processor, and of any other device
 OUTPUTS = ("logits", "head_logits", "exit_logits")  # what a model may return
 
 
@@ -116,7 +117,7 @@ def outputs(
     else:
         sizes, first = numpy.ones(len(length), int), first_rows(texts)
         unique = numpy.unique(first)
-    batches = by_length(length[unique], batch_tokens or default_tokens(device), batch_size)
+    batches = by_length(length[unique], batch_tokens or BATCH_TOKENS[device.type], batch_size)
     ends = numpy.cumsum(sizes)
     total = sizes.sum()
     values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
@@ -135,10 +136,6 @@ def outputs(
                         values[name] = numpy.empty((total, *batch_values.shape[1:]), dtype=numpy.float32)
                     values[name][at] = batch_values
     return values if whole else {name: part[first] for name, part in values.items()}
-
-
-def default_tokens(device: torch.device) -> int:
-    return BATCH_TOKENS["cpu" if device.type == "cpu" else "gpu"]
 
 
 def parts_of(

@@ -30,6 +30,7 @@ from as2lib.study.run import Run
 from as2lib.study.store import ERROR_FILE, noting
 from as2lib.study.study import params_file
 
+PAGE_ERROR = "executed/{}.log"  # where a notebook that fails leaves its traceback, in its study's folder
 # What is to be made is told by content alone, and the study's lock is held here.
 SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
 
@@ -192,15 +193,10 @@ def page(
             except Exception as problem:
                 failed += 1
                 reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
-                print(f"failed: {name}: {reason}   ({error_file(loaded, name)})", flush=True)
+                print(f"failed: {name}: {reason}   ({loaded.folder / PAGE_ERROR.format(name[:2])})", flush=True)
     if not (beside or failed):
         write_manifest(loaded)
     raise typer.Exit(int(bool(failed)))
-
-
-def error_file(study: Study, name: str) -> Path:
-    """Where a notebook that fails leaves its traceback."""
-    return study.folder / "executed" / f"{name[:2]}.log"
 
 
 def make_page(study: Study, name: str) -> None:
@@ -209,7 +205,7 @@ def make_page(study: Study, name: str) -> None:
 
     from as2lib.report.pages import execute, render, studies_with_pages
 
-    error, beside = error_file(study, name), work_folder() / "pages" / study.variant / name
+    error, beside = study.folder / PAGE_ERROR.format(name[:2]), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
         if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":

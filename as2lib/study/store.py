@@ -114,9 +114,9 @@ class Store:
         return self._identities[name]
 
     def ingredients(self, run: Run | str) -> dict[str, Any]:
-        """What the identity hashes, as JSON values."""
+        """What the identity hashes, as JSON values; of weights, word vectors and code of one's own their content."""
         run = self.planned(run)
-        return {
+        asked = {
             "kind": run.kind,
             "version": VERSIONS[run.kind],
             "spec": run.spec,
@@ -124,21 +124,17 @@ class Store:
             "data": {role: [self.data_identity(part) for part in parts] for role, parts in run.data.items()},
             "parents": {role: [self.identity(run) for run in runs] for role, runs in run.parents.items()},
             **run.computing,
-            **self._named(run),
         }
-
-    def _named(self, run: Run) -> dict[str, Any]:
-        """What a specification names, by its content: weights, word vectors, code of one's own."""
-        paths = [path for path in (run.spec.get("loss"), run.spec.get("model")) if plugins.is_path(path)]
-        named: dict[str, Any] = {"own": {path: plugins.source(path) for path in paths}} if paths else {}
+        if own := [path for path in (run.spec.get("loss"), run.spec.get("model")) if plugins.is_path(path)]:
+            asked["own"] = {path: plugins.source(path) for path in own}
         weights = {"weights": self.encoder_identity(run.encoders[0])} if run.encoders else {}
         if "words" in run.spec:
             vectors = run.spec["words"]["vectors"]
             file = {"sha256": file_sha256(find_root() / vectors["name"])} if vectors["source"] == "file" else {}
-            return named | {"vectors": {"version": VECTORS_VERSION, **weights, **file}}
+            return asked | {"vectors": {"version": VECTORS_VERSION, **weights, **file}}
         if "cascade" in run.spec:
-            named["classifiers"] = "glorot"  # what they start with: models/cascade.py
-        return named | weights
+            asked["classifiers"] = "glorot"  # what they start with: models/cascade.py
+        return asked | weights
 
     def _data_identity(self, part: str) -> Any:
         """Of a `source:split` part; where it is not here, the one that published scores were made from."""
