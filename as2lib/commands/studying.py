@@ -173,12 +173,10 @@ def page(
     loaded = load_study(study)
     first, *others = loaded.notebooks
     if name:
-        matching = [page.name for page in (first, *others) if name in (page.name, page.name[:2])]
-        if not matching:
-            names = ", ".join(page.name for page in (first, *others))
-            raise ValueError(f"expected one of {names}; got {name!r}")
-        make_page(loaded, matching[0])
-        return
+        names = [page.name for page in loaded.notebooks]
+        if not (matching := [page for page in names if name in (page, page[:2])]):
+            raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
+        return make_page(loaded, matching[0])
     stamps, measured = pages.stamps(loaded), (loaded.folder / "scores" / "times").exists()
     chosen = [page for page in others if not page.timed or measured] if beside else [*others, first]  # it reads others
     failed = 0

@@ -28,14 +28,13 @@ def write_scores(path: Path, tables: Mapping[str, pandas.DataFrame], probabiliti
     """
     whole = pandas.concat([table.assign(split=split) for split, table in tables.items()], ignore_index=True)
     question = whole.groupby(["split", "question_id"], sort=False).ngroup().to_numpy()
-    columns = {"split": whole["split"], "question_id": whole["question_id"].astype(str)}
-    columns |= {"position": whole["position"].astype("int32"), "label": whole["label"].astype("int8")}
+    content = whole[PAIR].astype({"question_id": str, "position": "int32", "label": "int8"})
     for name in whole.columns.drop(PAIR):
         scores = whole[name].to_numpy(dtype="float64")
         numbers = log_odds(scores, question) if probabilities else scores
-        columns["log_odds" if name == "score" and numbers.dtype == "float32" else name] = numbers
-    numbers = [name for name in columns if name not in PAIR]
-    content = pyarrow.Table.from_pandas(pandas.DataFrame(columns), preserve_index=False).replace_schema_metadata(None)
+        content["log_odds" if name == "score" and numbers.dtype == "float32" else name] = numbers
+    numbers = [*content.columns.drop(PAIR)]
+    content = pyarrow.Table.from_pandas(content, preserve_index=False).replace_schema_metadata(None)
     options = {"compression": "zstd", "compression_level": 19, "write_statistics": False, "store_schema": False}
     with whole_file(path) as temporary:
         parquet.write_table(content, temporary, use_dictionary=PAIR, use_byte_stream_split=numbers, **options)
