@@ -56,41 +56,27 @@ transformers.logging.disable_progress_bar()  # of a model's one file, written in
 
 def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """Train a run: model/ and log.jsonl go to its folder, in which it goes on from its checkpoint."""
-    spec, precision, training = run.spec, run.computing["precision"], dict(run.spec["training"])
-    in_fit = training.pop("precision", precision)  # what is kept is scored in the study's
-    parents = store.parents(run)
+    spec, precision, parents = run.spec, run.computing["precision"], store.parents(run)
+    asked = {} if "words" in spec else {name: spec[name] for name in LOSS_ARGUMENTS if name in spec}
+    asked |= {"precision": precision, **spec["training"]}  # what is kept is scored in the study's
     pairs, dev = load_parts(run.data["train"], None if spec.get("unlabelled") else "answered"), None
     if "leave_out" in spec:
         pairs = leave_out(pairs, *spec["leave_out"])
-    if "dev" in run.data and training.get("evaluate_every"):
+    if "dev" in run.data and asked.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
     else:  # the last weights are kept
-        training["evaluate_every"] = None
+        asked["evaluate_every"] = None
     shuffle = run.seed if spec.get("shuffle") else None
     if shuffle is not None:
         pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
         dev = dev and dev.select(shuffled_rows(dev["question_id"][:], shuffle))
-    arguments = {} if "words" in spec else {name: spec[name] for name in LOSS_ARGUMENTS if name in spec}
     with on_threads(run.computing["threads"]):
         platt = calibration(run, parents.get("teachers", ()))
         teachers = [logits_of(store, run, teacher, pairs, platt) for teacher in parents.get("teachers", ())]
         set_seed(run.seed)  # before the model is built: new weights come from it
         model, encoder = build(store, run)
-        result = train(
-            pairs,
-            model,
-            spec["loss"],
-            teachers,
-            dev,
-            encoder=encoder,
-            seed=run.seed,
-            precision=in_fit,
-            folder=folder,
-            progress=progress,
-            allow_shared_questions=True,  # a study's file says
-            **arguments,
-            **training,
-        )
+        asked |= {"encoder": encoder, "seed": run.seed, "allow_shared_questions": True}  # a study's file says
+        result = train(pairs, model, spec["loss"], teachers, dev, folder=folder, progress=progress, **asked)
         result.save(folder / "model")
         tables = last = score_tables(run, result.model, encoder, precision, shuffle)
         if result.last is not None:
