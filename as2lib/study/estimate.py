@@ -24,7 +24,8 @@ def steps(run: Run) -> int:
     training = run.spec.get("training", {"steps": 0})
     if "steps" in training:
         return training["steps"]
-    batch = training["batch_size"] * (PAIRS_A_QUESTION if "words" in run.spec and run.orders_only else 1)
+    batch = training.get("batch_size") or training["batch_tokens"] // run.spec.get("max_length", PAIRS_A_QUESTION)
+    batch *= PAIRS_A_QUESTION if "words" in run.spec and run.orders_only else 1
     return max(1, training["epochs"] * pairs(run.data["train"]) // batch)
 
 

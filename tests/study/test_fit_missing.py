@@ -1,6 +1,7 @@
 """Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -158,3 +159,5 @@ def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
     assert estimate.hours(run) == pytest.approx(expected)
     adapted = Run("adapted/seed-0", "fit", 0, {}, {}, {"start": (run,)})
     assert estimate.sizes(adapted) == (2, 16)
+    by_tokens = {"epochs": 2, "batch_tokens": 24 * 8}
+    assert estimate.steps(replace(run, spec=spec | {"training": by_tokens}, data={"train": ("pool:dev",)})) == 2500
