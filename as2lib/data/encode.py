@@ -4,7 +4,6 @@ b pairs in a batch · n tokens of the longest of them
 """
 
 import copy
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from datasets import Dataset
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PretrainedConfig, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from as2lib.data import words
@@ -26,6 +25,7 @@ from as2lib.data.words import WordEncoder
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
 NO_LENGTH = 1 << 20  # tokens from which a tokenizer's length stands for none
+ALL_WORDS = 1 << 31
 SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()
@@ -216,20 +216,15 @@ def word_tokenizer(texts: Iterable[str], max_length: int) -> PreTrainedTokenizer
     Words are split as BERT does, at blanks and punctuation, each Chinese character alone; they are numbered by
     (−count, word) after the five special tokens. A pair becomes `[CLS] question [SEP] answer [SEP]`.
     """
-    lower = normalizers.BertNormalizer(clean_text=False, strip_accents=False)
-    split = pre_tokenizers.BertPreTokenizer()
-    counts: Counter[str] = Counter()
-    for text, times in Counter(texts).items():  # a question stands before each of its candidates
-        for word, _ in split.pre_tokenize_str(lower.normalize_str(text)):
-            counts[word] += times
-    ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    vocabulary = {word: number for number, word in enumerate([*_SPECIALS.values(), *ordered])}
-    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    backend.normalizer, backend.pre_tokenizer = lower, split
+    backend = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(clean_text=False, strip_accents=False)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    options = {"vocab_size": ALL_WORDS, "special_tokens": [*_SPECIALS.values()], "show_progress": False}
+    backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+        special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,

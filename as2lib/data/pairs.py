@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
-from datasets import Dataset, DatasetInfo, Features, Value
+from datasets import Dataset
 
 from as2lib.data import sets
 from as2lib.data.columns import NAMES
@@ -32,7 +32,6 @@ from as2lib.metrics import ranking
 from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
 
-FEATURES = Features({name: Value("int8" if name == "label" else "string") for name in NAMES})
 SAMPLE_FILE = Path(__file__).with_name("sample.parquet")
 SHARES = {"dev": 0.1, "test": 0.2}  # of the questions; the others are for training
 QUESTIONS_TO_SPLIT = 20  # questions with a correct and an incorrect candidate: fewer say nothing of three splits
@@ -94,7 +93,7 @@ def _parts(parts: tuple[str, ...], identities: str, questions: str | None) -> Da
     tables = {part: load_pairs(*sets.split_part(part), questions) for part in parts}
     if len(tables) == 1:
         return tables[parts[0]]
-    shared = [name for name in FEATURES if all(name in pairs.column_names for pairs in tables.values())]
+    shared = [name for name in NAMES if all(name in pairs.column_names for pairs in tables.values())]
     labelled = questions is not None
     frames = {part: frame_of(part, _arrow(pairs).select(shared), labelled) for part, pairs in tables.items()}
     return _dataset(checked(frames, labelled))
@@ -330,9 +329,8 @@ def _rows(pairs: Dataset, keep: Sequence[bool]) -> Dataset:
 
 
 def _dataset(table: pa.Table) -> Dataset:
-    features = Features({name: FEATURES[name] for name in table.column_names})
     # Without a fingerprint of its own, Dataset would pickle the whole table to make one.
-    return Dataset(table, info=DatasetInfo(features=features), fingerprint=fingerprint(table))
+    return Dataset(table, fingerprint=fingerprint(table))
 
 
 def _arrow(pairs: Dataset) -> pa.Table:

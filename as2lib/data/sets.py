@@ -169,24 +169,13 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
 
 
 def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
-    """What decides the content of a source and split: of known pairs their name and fingerprint, else `content`.
+    """What decides the content of a source and split, as plain JSON values and without a path.
 
-    So a hub user, a mapped folder and a machine without the data agree.
+    Of known pairs that is their name and fingerprint: so a hub user, a mapped folder and a machine without data agree.
     """
-    return known(source, split) or content(resolve(source, split))
-
-
-def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
-    """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
-    short, (split, only) = SHORT.get(source), with_only(split)
-    pairs = FINGERPRINTS.get((short, split))
-    if pairs is None:
-        return None
-    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **conditions(only)}
-
-
-def content(location: Location) -> dict[str, Any]:
-    """What decides the content of a location, as plain JSON values and without a path."""
+    if pairs := known(source, split):
+        return pairs
+    location = resolve(source, split)
     name, split, only = location.name, location.split, conditions(location.only)
     if location.kind == "sample":
         return {"kind": "sample", "name": name, "split": split, **SAMPLE} | only
@@ -196,6 +185,15 @@ def content(location: Location) -> dict[str, Any]:
     files = [{"format": path.suffix[1:].lower(), "sha256": file_sha256(path)} for path in location.files]
     order = {} if location.hub.ordered else {"order": None}
     return {"kind": "files", "files": files} | order | only
+
+
+def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
+    """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
+    short, (split, only) = SHORT.get(source), with_only(split)
+    pairs = FINGERPRINTS.get((short, split))
+    if pairs is None:
+        return None
+    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **conditions(only)}
 
 
 def is_known(source: str) -> bool:

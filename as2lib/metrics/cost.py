@@ -1,5 +1,6 @@
 """What a model costs to run: parameters, operations and time; knows no data set and no metric of quality."""
 
+import copy
 import math
 import time
 import warnings
@@ -51,17 +52,12 @@ def forward_flops(model: "nn.Module", batch: "Mapping[str, Tensor]") -> int:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    training, trainable = model.training, [weight for weight in model.parameters() if weight.requires_grad]
-    model.eval().requires_grad_(False)  # the counter fails on a module whose input is a weight that is to learn
-    try:
-        with warnings.catch_warnings(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
-            warnings.simplefilter("ignore")  # of oneDNN's other switches, which are set with the first
-            with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
-                model(**batch)
-    finally:
-        model.train(training)
-        for weight in trainable:
-            weight.requires_grad_(True)
+    # The counter fails on a module whose input is a weight that is to learn.
+    model = copy.deepcopy(model).eval().requires_grad_(False)
+    with warnings.catch_warnings(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        warnings.simplefilter("ignore")  # of oneDNN's other switches, which are set with the first
+        with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False) as counter:
+            model(**batch)
     return counter.get_total_flops() // 2
 
 
@@ -138,14 +134,15 @@ def _on_words(spec: Mapping[str, Any], lengths: Lengths) -> Work:
 def latency(models: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> dict[str, Any]:
     """Wall-clock time of one forward pass over a batch that is on the device already; nothing is tokenised.
 
-    models: one, or the members of an ensemble, which run one after another.  batch: tensors of shape (b, n), for each.
+    models: one, or the members of an ensemble, which run one after another; they are left in evaluation mode.
+    batch: tensors of shape (b, n), for each.
     repeats: timed passes, after one that is not.  The device is synchronised around each.
     Returns their mean in `seconds`, and where it was measured: `batch`, `tokens`, `device`, `threads` of the processor.
     Source: CERBERUS section 5.5, which times batches of 128 on one GPU.
     """
     import torch
 
-    modes, first, passes = [model.training for model in models], next(iter(batch.values())), []
+    first, passes = next(iter(batch.values())), []
 
     def now() -> float:
         if first.device.type != "cpu":
@@ -160,8 +157,6 @@ def latency(models: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeat
             for model in models:
                 model(**batch)
             passes.append(now() - start)
-    for model, training in zip(models, modes, strict=True):
-        model.train(training)
     return {
         "seconds": math.fsum(passes[1:]) / repeats,
         "batch": first.shape[0],

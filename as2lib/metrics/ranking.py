@@ -58,7 +58,12 @@ def per_question(
     values = dict(zip(MEASURES, _measure(rows)[:, keep], strict=True))
     others = [name for name in measures if name not in values]
     if others:
-        values |= {name: column.to_numpy() for name, column in _by_name(rows, keep, others).items()}
+        order = against_the_system(rows)
+        order = order[keep[rows.question[order]]]
+        ids = {"query_id": rows.question[order].astype(str), "doc_id": order.astype(str)}
+        qrels = pd.DataFrame({**ids, "relevance": rows.correct[order].astype(int)})
+        run = pd.DataFrame({**ids, "score": -np.arange(float(len(order)))})  # without ties, in our order
+        values |= zip(others, calculate(qrels, run, others).to_numpy().T, strict=True)
     return pd.DataFrame({name: values[name] for name in measures}, index=rows.names[keep])
 
 
@@ -135,16 +140,6 @@ def _measure(rows: Rows) -> np.ndarray:
     return np.stack([hit, precise / at_least_one, reciprocal, dcg / ideal[np.minimum(at_least_one, CUTOFF)]])
 
 
-def _by_name(rows: Rows, keep: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
-    """Measures of ir_measures for the questions that are kept, from scores without ties that keep our order."""
-    order = against_the_system(rows)
-    order = order[keep[rows.question[order]]]
-    ids = {"query_id": rows.question[order].astype(str), "doc_id": order.astype(str)}
-    qrels = pd.DataFrame({**ids, "relevance": rows.correct[order].astype(int)})
-    run = pd.DataFrame({**ids, "score": -np.arange(float(len(order)))})
-    return calculate(qrels, run, names)
-
-
 def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Measures of each judged question as ir_measures computes them: index question_id, first seen first.
 
@@ -155,16 +150,13 @@ def calculate(qrels: pd.DataFrame, run: pd.DataFrame, names: Sequence[str]) -> p
 
     measures = {name: measure_named(name) for name in names}
     questions = pd.Index(qrels["query_id"].unique(), name="question_id")
-    values: dict[Any, dict[str, float]] = {measure: {} for measure in measures.values()}
     try:
-        for metric in ir_measures.iter_calc(list(values), qrels, run) if len(questions) else ():
-            values[metric.measure][metric.query_id] = metric.value
+        metrics = [*ir_measures.iter_calc({*measures.values()}, qrels, run)] if len(questions) else []
     except Exception as error:  # of any kind: each measure has an evaluator of its own
         raise ValueError(f"measures: expected some that ir_measures computes here, got {names}: {error}") from None
-    columns = {name: pd.Series(values[measure], dtype=float) for name, measure in measures.items()}
-    return pd.DataFrame(
-        {name: column.reindex(questions, fill_value=0.0) for name, column in columns.items()}, questions
-    )
+    values = {(metric.measure, metric.query_id): metric.value for metric in metrics}
+    rows = [[values.get((measure, question), 0.0) for measure in measures.values()] for question in questions]
+    return pd.DataFrame(rows, questions, names, dtype=float)
 
 
 def measure_named(name: str) -> Any:

@@ -75,10 +75,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
 
 
 def over_questions_and_seeds(
-    pairs: Sequence[Sequence[np.ndarray]],
-    resamples: int = 10_000,
-    seed: int = 0,
-    published: Sequence[float] = (),
+    pairs: Sequence[Sequence[np.ndarray]], resamples: int = 10_000, published: Sequence[float] = ()
 ) -> list[Estimate]:
     """How far apart the systems of each pair are, with what other questions and other seeds would make of it.
 
@@ -103,34 +100,27 @@ def over_questions_and_seeds(
     pairs = [[np.round(np.asarray(gaps, dtype=np.float64), DECIMALS) for gaps in targets] for targets in pairs]
     published = list(published) or [math.nan] * len(pairs)
     columns = [[gaps.mean(axis=1) for gaps in target] for target in zip(*pairs, strict=True)]
-    resampled = [_resampled_means(target, resamples, seed, place) for place, target in enumerate(columns)]
+    resampled = [_resampled_means(target, resamples, 0, place) for place, target in enumerate(columns)]
     estimates = []
     for targets, of_questions, of_paper in zip(pairs, zip(*resampled, strict=True), published, strict=True):
         questions, both, difference = np.zeros(resamples), np.zeros(resamples), 0.0
         for place, (gaps, means) in enumerate(zip(targets, of_questions, strict=True)):
             share, mean = len(gaps) / sum(map(len, targets)), gaps.mean()
-            of_seeds = drawn_seeds(gaps, resamples, [seed, place, 1])
+            of_seeds = drawn_seeds(gaps, resamples, [0, place, 1])
             difference += share * mean
             questions += share * means
             both += share * (mean + _questions_share(gaps) * (means - mean) + of_seeds)
-        estimates.append(_estimate(float(difference), both, questions, of_paper))
+        (low, high), of_questions_alone = _interval(both), _interval(questions)
+        # Never inside what questions alone say; Python's min and max keep the nan of one seed.
+        low, high = min(low, of_questions_alone[0]), max(high, of_questions_alone[1])
+        p, p_published = (max(_p_of_draws(both, at), _p_of_draws(questions, at)) for at in (0.0, of_paper))
+        estimates.append(Estimate(float(difference), low, high, p, *of_questions_alone, p_published))
     return estimates
 
 
-def _estimate(difference: float, both: np.ndarray, questions: np.ndarray, published: float) -> Estimate:
-    """Of the draws over questions and seeds, and of those over questions alone, below which no error falls."""
-    low, high = _interval(both)
-    of_questions = _interval(questions)
-    if math.isnan(low):
-        return Estimate(difference, low, high, math.nan, *of_questions, math.nan)
-    low, high = min(low, of_questions[0]), max(high, of_questions[1])
-    p, p_published = (max(_p_of_draws(both, at), _p_of_draws(questions, at)) for at in (0.0, published))
-    return Estimate(difference, low, high, p, *of_questions, p_published)
-
-
 def _p_of_draws(draws: np.ndarray, at: float) -> float:
-    """Twice the share of the draws on the rarer side of a value; nan where it is."""
-    if math.isnan(at):
+    """Twice the share of the draws on the rarer side of a value; nan where it or they are."""
+    if math.isnan(at + draws[0]):
         return math.nan
     draws, at = np.round(draws, DECIMALS), round(at, DECIMALS)
     rarer = min(int(np.sum(draws <= at)), int(np.sum(draws >= at)))
@@ -219,8 +209,6 @@ def seeds_needed(
 
     targets, of_seeds: as in `smallest_difference`, whose units `difference` has.
     """
-    if math.isnan(difference) or math.isnan(smallest_difference(targets)):
-        return None
     numbers = range(2, MOST_SEEDS + 1)
     place = bisect_left(numbers, True, key=lambda s: smallest_difference(targets, s, of_seeds) <= abs(difference))
     return numbers[place] if place < len(numbers) else None

@@ -4,7 +4,6 @@ b pairs in a batch · m of a question · q questions · n tokens · d hidden uni
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,17 +11,16 @@ import numpy
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.initialization import xavier_uniform_
 from transformers.masking_utils import create_bidirectional_mask
-from transformers.utils import ModelOutput
 
 from as2lib.data.encode import by_length
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Pruned, Ratios, prune
 from as2lib.metrics.questions import Questions
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
-from as2lib.models.logits import Float32Linear
+from as2lib.models.logits import Float32Linear, RankerOutput
 from as2lib.models.mean import mean_of_tokens
 
 EXITS = (4, 6, 8, 10, 12)
@@ -53,15 +51,6 @@ class CascadeConfig(BackboneConfig):
             raise ValueError(f'pooling: expected "mean" or "first", got {self.pooling!r}')
 
 
-@dataclass
-class CascadeOutput(ModelOutput):
-    """logits: (b, c), of the last exit, or of the one asked for.  exit_logits: (b, e, c), None for one exit alone."""
-
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    exit_logits: Tensor | None = None
-
-
 class Ranking(NamedTuple):
     """One question's candidates, ranked; but for `order` in input order.
 
@@ -77,22 +66,15 @@ class Ranking(NamedTuple):
     log_odds: Tensor
 
 
-class Dense(Float32Linear):
-    """A dense layer of an exit, with Glorot's weights at first, made for tanh.
-
-    An encoder's own small ones would shrink a signal, and the gradient that comes back, more than twice a layer.
-    """
-
-
 class Exit(nn.Module):
     """A classifier: three dense layers d → d → d → c with tanh after the first two, over the pooled tokens."""
 
     def __init__(self, width: int, dropout: float, pooling: str):
         super().__init__()
         self.pooling = pooling
-        layers = [nn.Dropout(dropout), Dense(width, width), nn.Tanh()]
-        layers += [nn.Dropout(dropout), Dense(width, width), nn.Tanh()]
-        self.classifier = nn.Sequential(*layers, nn.Dropout(dropout), Dense(width, CLASSES))
+        layers = [nn.Dropout(dropout), Float32Linear(width, width), nn.Tanh()]
+        layers += [nn.Dropout(dropout), Float32Linear(width, width), nn.Tanh()]
+        self.classifier = nn.Sequential(*layers, nn.Dropout(dropout), Float32Linear(width, CLASSES))
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """hidden: (b, n, d).  attention_mask: (b, n), 1 at real tokens.  Returns (b, c)."""
@@ -122,7 +104,8 @@ class CascadeTransformer(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if isinstance(module, Dense):
+        if isinstance(module, Float32Linear):  # of an exit
+            # An encoder's own small weights would shrink a signal, and the gradient that comes back, twice a layer.
             xavier_uniform_(module.weight)
 
     @classmethod
@@ -147,10 +130,11 @@ class CascadeTransformer(PreTrainedModel):
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
         only_exit: int | None = None,
-    ) -> CascadeOutput:
+    ) -> RankerOutput:
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  labels: (b,) int64, 0 or 1.
 
         only_exit: the number of one exit, counted from 0; no layer behind it is computed.
+        Returns logits (b, c), of the last exit or that one, and exit_logits (b, e, c), None for one exit alone.
         With labels a loss, the exits' cross-entropies: mean over the batch, sum over exits.
         """
         real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
@@ -166,7 +150,7 @@ class CascadeTransformer(PreTrainedModel):
         if labels is not None:
             loss = sum(functional.cross_entropy(logits, labels) for logits in exit_logits)
         every = torch.stack(exit_logits, dim=1) if only_exit is None else None
-        return CascadeOutput(loss=loss, logits=exit_logits[-1], exit_logits=every)
+        return RankerOutput(loss=loss, logits=exit_logits[-1], exit_logits=every)
 
     @torch.inference_mode()
     def rank(
@@ -190,11 +174,9 @@ class CascadeTransformer(PreTrainedModel):
         """
         batch = {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
         length = batch["attention_mask"].sum(dim=1).cpu().numpy()
-        groups = [(numpy.arange(len(length)), batch)]  # rows that are computed together
-        if batch_tokens:
-            groups = []
-            for rows in by_length(length, batch_tokens):
-                groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in batch.items()}))
+        groups = []  # rows that are computed together
+        for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(length))]:
+            groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in batch.items()}))
 
         def log_odds(number: int, left: numpy.ndarray) -> numpy.ndarray:
             """What an exit says of the rows that are left; `groups` keeps their hidden states and no others."""
@@ -202,10 +184,9 @@ class CascadeTransformer(PreTrainedModel):
             odds, survivors = numpy.empty(len(length)), []
             for rows, inputs in groups:
                 stays = numpy.isin(rows, left)
-                if not stays.all():
-                    rows, inputs = rows[stays], {name: values[stays] for name, values in inputs.items()}
-                if not len(rows):
+                if not stays.any():
                     continue
+                rows, inputs = rows[stays], {name: values[stays] for name, values in inputs.items()}
                 real, hidden = inputs["attention_mask"], inputs.get("hidden")
                 if hidden is None:
                     hidden = self.embed(inputs["input_ids"], inputs.get("token_type_ids"))
@@ -279,7 +260,3 @@ def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy
         shifted[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
         numpy.minimum.at(lowest, question[rows], shifted[rows])
     return shifted
-
-
-AutoConfig.register("cascade", CascadeConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CascadeConfig, CascadeTransformer, exist_ok=True)

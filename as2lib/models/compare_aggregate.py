@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from as2lib.models.cosinet import CosinetConfig
 from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
@@ -88,7 +87,3 @@ def convolve(convolutions: nn.ModuleList, words: Tensor, lengths: Tensor) -> Ten
     """words: (N, f), of b texts one after the other.  lengths: (b,).  Returns (b, 5 f), by window size."""
     rows = torch.arange(len(words), device=words.device)
     return torch.cat([convolution(words, rows, lengths) for convolution in convolutions], dim=1)
-
-
-AutoConfig.register("compare_aggregate", CompareAggregateConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CompareAggregateConfig, CompareAggregate, exist_ok=True)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig
+from transformers import PretrainedConfig
 
 from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
 
@@ -90,7 +90,3 @@ def relatedness(cosines: Tensor, question_mask: Tensor, candidate_mask: Tensor) 
     of_question = cosines.amax(dim=1).masked_fill(~question_mask, 0.0)
     of_candidate = cosines.amax(dim=2).masked_fill(~candidate_mask, 0.0)
     return of_question, of_candidate
-
-
-AutoConfig.register("cosinet", CosinetConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(CosinetConfig, Cosinet, exist_ok=True)

@@ -129,6 +129,8 @@ def configuration(name: str | Path, classes: int | None = CLASSES) -> Pretrained
     if not fields:
         expected = "a model with its config.json; a module of your own: Ranker.load(folder, model=Class)"
         raise ValueError(f"{name}: expected {expected}, as2 … --model package:Class; got none")
+    from as2lib.models import auto  # noqa: F401  (so that transformers knows the models of this library)
+
     config = open_pretrained(AutoConfig, name)
     if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
         config.id2label = {int(number): label for label, number in fields["label2id"].items()}

@@ -4,11 +4,23 @@ b pairs · c = 2 classes
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers.utils import ModelOutput
+
+
+@dataclass
+class RankerOutput(ModelOutput):
+    """What a model with several classifiers returns: their logits, (b, k, c) of heads or (b, e, c) of exits, beside."""
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    head_logits: Tensor | None = None
+    exit_logits: Tensor | None = None
 
 
 def part_of(output: Any, name: str = "logits") -> Tensor | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
+from transformers import AutoModelForSequenceClassification, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.models.cross_encoder import BackboneConfig, classify_in_float32
@@ -68,26 +68,16 @@ def read_mean(encoder: nn.Module) -> nn.Module:
 
 
 def _mean_of_output(_: nn.Module, arguments: tuple, named: dict[str, Any], output: Any) -> Any:
-    """Of a layer's output, a tensor, or in a tuple (MPNet's)."""
+    """Of a layer's hidden states, or a tuple of them (MPNet's).  Its mask is as transformers makes it, or (b, n)."""
+    hidden = output[0] if isinstance(output, tuple) else output  # (b, n, d)
     mask = arguments[1] if len(arguments) > 1 else named.get("attention_mask")
-    return (mean_of_real(output[0], mask),) if isinstance(output, tuple) else mean_of_real(output, mask)
-
-
-def mean_of_real(hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
-    """(b, n, d) → (b, 1, d).  attention_mask: as transformers makes it for a layer, or (b, n)."""
-    if attention_mask is None:
-        return hidden.mean(dim=1, keepdim=True)
-    if attention_mask.dim() == 4:
-        mask = attention_mask[:, 0, 0]  # (b, n)
-        attention_mask = mask if mask.dtype == torch.bool else mask == 0
-    return mean_of_tokens(hidden, attention_mask)[:, None]
+    if mask is not None and mask.dim() == 4:
+        mask = mask[:, 0, 0] if mask.dtype == torch.bool else mask[:, 0, 0] == 0
+    mean = hidden.mean(dim=1) if mask is None else mean_of_tokens(hidden, mask)  # (b, d)
+    return (mean[:, None],) if isinstance(output, tuple) else mean[:, None]
 
 
 def mean_of_tokens(hidden: Tensor, attention_mask: Tensor) -> Tensor:
     """(b, n, d) → (b, d).  attention_mask: (b, n), 1 at real tokens."""
     real = attention_mask.unsqueeze(-1).to(hidden.dtype)  # (b, n, 1)
     return (hidden * real).sum(dim=1) / real.sum(dim=1)
-
-
-AutoConfig.register("mean", MeanConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(MeanConfig, MeanForSequenceClassification, exist_ok=True)

@@ -2,20 +2,18 @@
 
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+from transformers import AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 from transformers.masking_utils import create_bidirectional_mask
-from transformers.utils import ModelOutput
 
 from as2lib.models import first_token, mean
 from as2lib.models.cross_encoder import BackboneConfig, build
-from as2lib.models.logits import in_float32
+from as2lib.models.logits import RankerOutput, in_float32
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 UNREAD = ("core_base_model.", "embeddings.position_ids", "embeddings.token_type_ids")  # of released: copies, constants
@@ -45,15 +43,6 @@ class MHSConfig(BackboneConfig):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
         if self.reads not in ("first", "mean"):
             raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
-
-
-@dataclass
-class MHSOutput(ModelOutput):
-    """logits: (b, c), the heads combined.  head_logits: (b, k, c)."""
-
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    head_logits: Tensor | None = None
 
 
 class RankingHead(nn.Module):
@@ -162,9 +151,10 @@ class MHSForSequenceClassification(PreTrainedModel):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
-    ) -> MHSOutput:
+    ) -> RankerOutput:
         """input_ids, attention_mask (1 at real tokens), token_type_ids: (b, n).  labels: (b,) int64, 0 or 1.
 
+        Returns logits (b, c), the heads combined, and head_logits (b, k, c).
         With labels a loss, the heads' cross-entropies: mean over the batch, sum over heads.
         """
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
@@ -174,7 +164,7 @@ class MHSForSequenceClassification(PreTrainedModel):
         loss = None
         if labels is not None:
             loss = sum(functional.cross_entropy(logits, labels) for logits in head_logits.unbind(dim=1))
-        return MHSOutput(loss=loss, logits=combine(head_logits, self.config.combine), head_logits=head_logits)
+        return RankerOutput(loss=loss, logits=combine(head_logits, self.config.combine), head_logits=head_logits)
 
 
 def combine(head_logits: Tensor, how: str) -> Tensor:
@@ -210,7 +200,3 @@ def _perturb(heads: nn.ModuleList, scale: float, seed: int) -> None:
         for weights in head.parameters():
             noise = torch.randn(weights.shape, generator=generator).to(weights)
             weights += scale * weights.std(correction=0) * noise
-
-
-AutoConfig.register("mhs", MHSConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(MHSConfig, MHSForSequenceClassification, exist_ok=True)
