@@ -42,8 +42,7 @@ def listed(names: Iterable[Any]) -> str:
 
 def called(names: Iterable[Any], words: str) -> tuple[Any, ...]:
     """Those of some names that are among these words, in the order of the words."""
-    order = words.split()
-    return tuple(sorted((name for name in names if plain(name) in order), key=lambda name: order.index(plain(name))))
+    return tuple(name for word in words.split() for name in names if plain(name) == word)
 
 
 def columns_of(names: Sequence[Any], source: str, labelled: bool, nested: Iterable[Any] = ()) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from as2lib.data.words import WordEncoder
 _FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
 NO_LENGTH = 1 << 20  # tokens from which a tokenizer's length stands for none
-ALL_WORDS = 1 << 31
+ALL_WORDS = 1 << 31  # of a vocabulary: more than any texts have
 SHORTEST = 5  # tokens that a pair may be cut to: two of texts beside the special ones
 # Their first position is the one after the padding token's number.
 _AFTER_PADDING = "roberta xlm-roberta xlm-roberta-xl camembert roberta-prelayernorm mpnet longformer".split()

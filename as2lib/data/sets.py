@@ -126,12 +126,6 @@ def with_only(split: str | None) -> tuple[str | None, dict[str, Any]]:
     return "dev" if name == "validation" else name or None, only
 
 
-def conditions(only: Mapping[str, Any]) -> dict[str, Any]:
-    """Conditions on questions as identities have them."""
-    apart = [identity(*split_part(part)) for part in only.get("apart", ())]
-    return {**only, "apart": apart} if apart else {**only}
-
-
 def order_means_something(part: str) -> bool:
     """Whether a ranker may read the order of a part's candidates: yes, but for known sets that say otherwise."""
     short = SHORT.get(split_part(part)[0].partition("@")[0])
@@ -173,10 +167,13 @@ def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
 
     Of known pairs that is their name and fingerprint: so a hub user, a mapped folder and a machine without data agree.
     """
+    _, only = with_only(split)
+    if "apart" in only:
+        only["apart"] = [identity(*split_part(part)) for part in only["apart"]]
     if pairs := known(source, split):
-        return pairs
+        return pairs | only
     location = resolve(source, split)
-    name, split, only = location.name, location.split, conditions(location.only)
+    name, split = location.name, location.split
     if location.kind == "sample":
         return {"kind": "sample", "name": name, "split": split, **SAMPLE} | only
     if location.kind == "hub":
@@ -189,11 +186,9 @@ def identity(source: str | Path, split: str | None = None) -> dict[str, Any]:
 
 def known(source: str | Path, split: str | None = None) -> dict[str, Any] | None:
     """Name, split and the fingerprint of all pairs of a known set without a revision; None for any other."""
-    short, (split, only) = SHORT.get(source), with_only(split)
+    short, (split, _) = SHORT.get(source), with_only(split)
     pairs = FINGERPRINTS.get((short, split))
-    if pairs is None:
-        return None
-    return {"kind": "known", "name": short, "split": split, "pairs": pairs, **conditions(only)}
+    return pairs and {"kind": "known", "name": short, "split": split, "pairs": pairs}
 
 
 def is_known(source: str) -> bool:

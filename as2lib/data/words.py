@@ -103,8 +103,6 @@ class WordEncoder:
         `question` (word numbers), `candidates` (those of its candidates, one after the other), `sizes` (words of each
         candidate), `pairs` (how many candidates), `length` (words of all).
         """
-        if not len(questions):
-            return []
         ids = np.array(ids if self.unit == "question" else range(len(questions)))
         whole = Questions.together(ids)
         candidate_words = self._numbers(candidates)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from as2lib.metrics import ranking
-from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values
 
 # n rows (question and candidate) · q questions · k heads (or whole students) · t teachers
@@ -36,7 +35,7 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     Source: CERBERUS section 5.3 and Figure 3; Cohen 1960.
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
-    place = Questions.anywhere(question_id).place
+    place = pd.Series(question_id).groupby(question_id).cumcount().to_numpy()
     shape = heads.shape[1], teachers.shape[1]
     shared, kappa, kappa_correct, correlation = (np.full(shape, np.nan) for _ in range(4))
     by_head, by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))

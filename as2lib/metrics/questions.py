@@ -1,4 +1,4 @@
-"""Which rows are a question's, and where they stand in it; knows ids alone.
+"""Which rows are a question's, and where they stand in it, where those of a question are together; knows ids alone.
 
 n rows (question and candidate) · q questions, numbered from 0 in first-seen order
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Questions(NamedTuple):
-    """The questions of n rows."""
+    """The questions of n rows.  Of rows that stand anywhere `pandas.factorize` has the numbers."""
 
     code: np.ndarray  # (n,) the number of each row's question
     starts: np.ndarray  # (q,) the first row of each question
@@ -37,15 +37,6 @@ class Questions(NamedTuple):
         starts = np.flatnonzero(first)
         sizes = np.diff(starts, append=len(first))
         return cls(np.cumsum(first) - 1, starts, sizes, np.arange(len(first)) - np.repeat(starts, sizes))
-
-    @classmethod
-    def anywhere(cls, question_id: Sequence[Any] | np.ndarray) -> "Questions":
-        """Of rows whose questions stand anywhere."""
-        _, first, code = np.unique(np.asarray(question_id), return_index=True, return_inverse=True)
-        code = np.argsort(np.argsort(first))[code]
-        order = np.argsort(code, kind="stable")
-        rows = cls.together(code[order])
-        return cls(code, order[rows.starts], rows.sizes, rows.place[np.argsort(order)])
 
     def slices(self) -> list[slice]:
         """The rows of each question, where these stand together."""

@@ -7,10 +7,10 @@ metrics are over all questions (policy "all"). Among equal scores of a question 
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from scipy.stats import binomtest
 
-from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values, paired, read, top
 
 # n rows (question and candidate) · q questions · r samples
@@ -60,7 +60,7 @@ def resampled(
     counts: (r, q) how often each question, first seen first, is in each sample.
     measure: "q R@P", "qp R@P" or "qp prAUC".  precision: of the first two.
     """
-    question = Questions.anywhere(question_id).code
+    question = pd.factorize(np.asarray(question_id))[0]
     label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
     possible = label
     if measure == "q R@P":

@@ -25,7 +25,7 @@ def load(name: str | Path) -> "PreTrainedModel":
     has more than two labels, or a saved prompt.
     """
     from as2lib.data.pretrained import folder_of
-    from as2lib.models import cross_encoder
+    from as2lib.models import auto, cross_encoder  # noqa: F401  (auto: so that transformers knows those of this library)
 
     config = cross_encoder.configuration(name, classes=None)
     prompts = folder_of(name) / "config_sentence_transformers.json"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
+import pandas
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,9 +19,8 @@ from transformers.masking_utils import create_bidirectional_mask
 from as2lib.data.encode import by_length
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.pruning import Pruned, Ratios, prune
-from as2lib.metrics.questions import Questions
 from as2lib.models.cross_encoder import CLASSES, BackboneConfig, build
-from as2lib.models.logits import Float32Linear, RankerOutput
+from as2lib.models.logits import Float32Linear, RankerOutput, register
 from as2lib.models.mean import mean_of_tokens
 
 EXITS = (4, 6, 8, 10, 12)
@@ -81,6 +81,7 @@ class Exit(nn.Module):
         return self.classifier(hidden[:, 0] if self.pooling == "first" else mean_of_tokens(hidden, attention_mask))
 
 
+@register
 class CascadeTransformer(PreTrainedModel):
     """One encoder that scores at several depths.  Source: Cascade Transformer, section 4.3.
 
@@ -200,7 +201,7 @@ class CascadeTransformer(PreTrainedModel):
             return odds[left]
 
         index = numpy.zeros(len(length)) if question_index is None else torch.as_tensor(question_index).cpu().numpy()
-        question, training = Questions.anywhere(index).code, self.training
+        question, training = pandas.factorize(index)[0], self.training
         self.eval()
         try:
             ranked = rankings(prune(log_odds, len(self.exits), question, alpha), question)

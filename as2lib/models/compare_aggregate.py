@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from as2lib.models.cosinet import CosinetConfig
+from as2lib.models.logits import register
 from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
 
 
@@ -23,6 +24,7 @@ class CompareAggregateConfig(CosinetConfig):
         super().__init__(*args, **kwargs)
 
 
+@register
 class CompareAggregate(WordPairModel):
     """Compare-Aggregate, point-wise or with a rank RNN.  Source: Wang and Jiang 2016; Cosinet, section 5.2.
 

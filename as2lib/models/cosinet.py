@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PretrainedConfig
 
+from as2lib.models.logits import register
 from as2lib.models.word_pairs import WordConvolution, WordPairModel, by_question
 
 
@@ -45,6 +46,7 @@ class CosinetConfig(PretrainedConfig):
         super().__init__(**{"num_labels": 2, **kwargs})
 
 
+@register
 class Cosinet(WordPairModel):
     """Cosinet, point-wise or with a rank RNN.  Source: Cosinet, section 4.
 

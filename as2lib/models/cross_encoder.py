@@ -50,22 +50,18 @@ def for_ranking(model: nn.Module) -> nn.Module:
     Tensors and their names stay.  A second call changes nothing.
     Raises ValueError where the names of its labels say that label 0 is the correct one.
     """
-    _require_class_one_answers(model)
+    config = getattr(model, "config", None)
+    if isinstance(config, PretrainedConfig) and config.num_labels == CLASSES:
+        names = [str(config.id2label[number]) for number in range(CLASSES)]
+        labels = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
+        correct = class_meant(names)
+        if correct is None:
+            note(f"{labels}; label 1 is taken for the correct one")
+        if correct == 0:
+            way_out = "exchange them and the last layer's rows"
+            raise ValueError(f"{labels}: expected label 1 to be the correct one; {way_out}")
     classify_in_float32(model)
     return first_token.reading(model)
-
-
-def _require_class_one_answers(model: nn.Module) -> None:
-    config = getattr(model, "config", None)
-    if not isinstance(config, PretrainedConfig) or config.num_labels != CLASSES:
-        return
-    names = [str(config.id2label[number]) for number in range(CLASSES)]
-    labels = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
-    correct = class_meant(names)
-    if correct is None:
-        note(f"{labels}; label 1 is taken for the correct one")
-    if correct == 0:
-        raise ValueError(f"{labels}: expected label 1 to be the correct one; exchange them and the last layer's rows")
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
@@ -129,8 +125,6 @@ def configuration(name: str | Path, classes: int | None = CLASSES) -> Pretrained
     if not fields:
         expected = "a model with its config.json; a module of your own: Ranker.load(folder, model=Class)"
         raise ValueError(f"{name}: expected {expected}, as2 … --model package:Class; got none")
-    from as2lib.models import auto  # noqa: F401  (so that transformers knows the models of this library)
-
     config = open_pretrained(AutoConfig, name)
     if "id2label" not in fields and "label2id" in fields:  # which transformers passes over
         config.id2label = {int(number): label for label, number in fields["label2id"].items()}

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
+import pandas
 
 from as2lib.metrics import probability
-from as2lib.metrics.questions import Questions
 
 LARGEST = 1e30  # stands for a logit that is infinite
 
@@ -84,7 +84,7 @@ def log_shares(scores: Sequence[float], question_id: Sequence[Any]) -> numpy.nda
     P(correct) is far from it.  scores: (m,) log odds.
     """
     wide = numpy.asarray(scores, dtype=numpy.float64).clip(-LARGEST, LARGEST)
-    question = Questions.anywhere(question_id).code
+    question = pandas.factorize(numpy.asarray(question_id))[0]
     top = numpy.full(question.max() + 1, -numpy.inf)
     numpy.maximum.at(top, question, wide)
     below = wide - top[question]

@@ -31,7 +31,7 @@ def reciprocal_rank(pairs: Dataset) -> np.ndarray:
     Raises ValueError where the rows of a question do not stand together.
     Source: the RR baseline of the Cosinet paper.
     """
-    return 1 / _positions(pairs)
+    return 1 / (1 + Questions.together(pairs["question_id"][:]).place)
 
 
 def overlap_then_rank(pairs: Dataset) -> np.ndarray:
@@ -42,7 +42,7 @@ def overlap_then_rank(pairs: Dataset) -> np.ndarray:
     Raises ValueError as `reciprocal_rank`.
     Source: the WO+RR baseline of the Cosinet paper.
     """
-    return word_overlap(pairs) + 1 / (1 + _positions(pairs))
+    return word_overlap(pairs) + 1 / (2 + Questions.together(pairs["question_id"][:]).place)
 
 
 def bm25(pairs: Dataset, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
@@ -114,8 +114,3 @@ def _words(pairs: Dataset) -> dict[str, list[str]]:
     """The words of each distinct question and answer."""
     texts = [*dict.fromkeys([*pairs["question"][:], *pairs["answer"][:]])]
     return dict(zip(texts, words_of(texts), strict=True))
-
-
-def _positions(pairs: Dataset) -> np.ndarray:
-    """The position, from 1, of each row among those of its question."""
-    return Questions.together(pairs["question_id"][:]).place + 1

@@ -1,16 +1,19 @@
-"""A classifier's logits, two of every ranker and in float32; knows no model.
+"""What all models share: two logits, in float32, what holds them, and the door to transformers; knows none of them.
 
 b pairs · c = 2 classes
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
 from transformers.utils import ModelOutput
+
+Model = TypeVar("Model", bound=type[PreTrainedModel])
 
 
 @dataclass
@@ -21,6 +24,13 @@ class RankerOutput(ModelOutput):
     logits: Tensor | None = None
     head_logits: Tensor | None = None
     exit_logits: Tensor | None = None
+
+
+def register(model: Model) -> Model:
+    """The same class, which transformers' auto classes know from now on, by its configuration."""
+    AutoConfig.register(model.config_class.model_type, model.config_class, exist_ok=True)
+    AutoModelForSequenceClassification.register(model.config_class, model, exist_ok=True)
+    return model
 
 
 def part_of(output: Any, name: str = "logits") -> Tensor | None:

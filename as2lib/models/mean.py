@@ -11,6 +11,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from as2lib.models.cross_encoder import BackboneConfig, classify_in_float32
+from as2lib.models.logits import register
 
 
 class MeanConfig(BackboneConfig):
@@ -30,6 +31,7 @@ class MeanConfig(BackboneConfig):
         self.backbone["num_hidden_layers"] = layers
 
 
+@register
 class MeanForSequenceClassification(PreTrainedModel):
     """A classifier of transformers, with its own dense layer, activation and output, that reads the mean of tokens.
 

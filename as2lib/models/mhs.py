@@ -13,7 +13,7 @@ from transformers.masking_utils import create_bidirectional_mask
 
 from as2lib.models import first_token, mean
 from as2lib.models.cross_encoder import BackboneConfig, build
-from as2lib.models.logits import RankerOutput, in_float32
+from as2lib.models.logits import RankerOutput, in_float32, register
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 UNREAD = ("core_base_model.", "embeddings.position_ids", "embeddings.token_type_ids")  # of released: copies, constants
@@ -69,6 +69,7 @@ class RankingHead(nn.Module):
         return self.classifier(hidden)  # (b, c)
 
 
+@register
 class MHSForSequenceClassification(PreTrainedModel):
     """A multiple-heads student.  Source: CERBERUS, section 3.3, equation 5 and Figure 2."""
 

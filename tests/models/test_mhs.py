@@ -2,7 +2,6 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-import as2lib.models.auto  # noqa: F401
 from as2lib.models import cross_encoder, mean
 from as2lib.models.cross_encoder import BACKBONES
 from as2lib.models.mhs import MHSForSequenceClassification
