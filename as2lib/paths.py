@@ -42,10 +42,8 @@ def settle_notebook() -> None:
         return
     clone = PACKAGE.parent
     if not (clone / "notebooks").is_dir():
-        raise FileNotFoundError(
-            f"{Path.cwd()}: expected a project, a folder with params/*.yaml, here or above, got none; "
-            "name it by papermill --cwd FOLDER, or by AS2_ROOT=FOLDER"
-        )
+        expected = "expected a project, a folder with params/*.yaml, here or above, got none; AS2_ROOT=FOLDER names one"
+        raise FileNotFoundError(f"{Path.cwd()}: {expected}")
     os.environ["AS2_ROOT"] = str(clone)
 
 

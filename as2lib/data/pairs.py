@@ -62,10 +62,8 @@ def load_pairs(source: Source, split: str | None = None, questions: str | None =
         # Labels also say which questions are meant, or are part of a known set's fingerprint.
         pairs = _load(location, labelled or known is not None or bool({"answered", "unanswered"} & {*only}))
         if known and (digest := fingerprint(pairs)) != known["pairs"]:
-            raise ValueError(
-                f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {len(pairs)} other "
-                f"pairs ({digest[:12]}) from {name}; name another version by its path, or as name@revision"
-            )
+            got = f"{len(pairs)} others ({digest[:12]}) from {name}; another version has its path, or name@revision"
+            raise ValueError(f"{source}:{split}: expected the pairs of fingerprint {known['pairs'][:12]}, got {got}")
     else:
         pairs = _dataset(checked(in_memory(source, split, labelled), labelled))
     if questions is None:
@@ -127,10 +125,9 @@ def split_own(pairs: Dataset, seed: int = 0, shares: Mapping[str, float] = SHARE
     text = table["question"].map(plain)
     mixed = table.groupby(text, sort=False)["label"].nunique() == 2
     if mixed.sum() < QUESTIONS_TO_SPLIT:
-        raise ValueError(
-            f"expected at least {QUESTIONS_TO_SPLIT} questions with a correct and an incorrect candidate to split, got "
-            f"{mixed.sum()} of {len(mixed)}; bring more, or a folder with train, dev and test files"
-        )
+        expected = f"at least {QUESTIONS_TO_SPLIT} questions with a correct and an incorrect candidate to split"
+        way_out = "bring more, or a folder with train, dev and test files"
+        raise ValueError(f"expected {expected}, got {mixed.sum()} of {len(mixed)}; {way_out}")
     split_of: dict[str, str] = {}
     for group in (mixed.index[mixed], mixed.index[~mixed]):
         order = random.Random(seed).sample(list(group), len(group))
@@ -249,10 +246,8 @@ def order_warning(name: str, pairs: Dataset) -> str:
     precisions = ranking.per_question(first["question_id"][:], first["label"][:], order, "mixed", ["AP"])["AP"]
     if len(precisions) < QUESTIONS_TO_SPLIT or precisions.mean() <= IMPLAUSIBLE:
         return ""
-    return (
-        f"{name}: the order of the candidates alone has MAP {100 * precisions.mean():.1f}: it gives the labels away; "
-        "believe no ranker that reads it, and shuffle each question's rows"
-    )
+    problem = "it gives the labels away; believe no ranker that reads it, and shuffle each question's rows"
+    return f"{name}: the order of the candidates alone has MAP {100 * precisions.mean():.1f}: {problem}"
 
 
 # ---------------------------------------------------------------- from a location

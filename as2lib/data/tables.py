@@ -62,9 +62,7 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
         require(once, "candidate_id", "each once in a question", "give each candidate its own, or leave the column out")
     if labelled:
         labels = pairs["label"].str.strip().str.lower().map(LABELS)
-        require(
-            labels.notna(), "label", "0 or 1 (or true, false)", "of grades, write 1 for those that count as correct"
-        )
+        require(labels.notna(), "label", "0 or 1 (or true, false)", "write 1 for grades that count as correct")
         pairs["label"] = labels
         if both := int((pairs.groupby(["question_id", "answer"])["label"].nunique() == 2).sum()):
             note(f"{name}: {both:,} pairs have both labels")

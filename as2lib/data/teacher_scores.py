@@ -54,9 +54,7 @@ class TeacherScores:
         names = _names(pairs.to_pandas(), self.keys)
         if len(missing := names[~names.isin(self.log_odds.index)]):
             such = f"{len(missing)} of {len(names):,} are missing, such as {' '.join(missing[0])!r:.60}"
-            raise ValueError(
-                f"{self.path}: expected a row for each pair by {' and '.join(self.keys)}, got none: {such}"
-            )
+            raise ValueError(f"{self.path}: expected a row for each pair by {' and '.join(self.keys)}: {such}")
         return self.log_odds[names].to_numpy()
 
     def has(self, pairs: Dataset) -> bool:
