@@ -139,9 +139,9 @@ def content_of(path: Path) -> pa.Table | pd.DataFrame:
         if path.suffix.lower() == ".parquet":
             return parquet.read_table(path)
         return _json_lines(path) if path.suffix.lower() == ".jsonl" else _delimited(path)
-    except UnicodeDecodeError:
-        got = "got another encoding, such as Latin-1 or UTF-16; save the file as UTF-8"
-        raise ValueError(f"{path.name}: expected UTF-8 text, {got}") from None
+    except UnicodeDecodeError as error:
+        got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
+        raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None
     except pa.ArrowException as error:
         raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 

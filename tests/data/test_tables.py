@@ -162,6 +162,7 @@ def test_bytes_that_are_not_utf8_are_refused_and_a_byte_order_mark_is_passed_ove
         text = "question,answer,label\nWho?,J\u00fcrgen,1\n".replace(",", "\t" if kind == "tsv" else ",")
         path.write_text(text, encoding)
         assert f"my.{kind}: expected UTF-8 text, got " in refusal(path)
+        assert encoding in refusal(path).lower()
     if kind == "jsonl":
         for line in ("{", "[1]"):
             path.write_text(json.dumps(DICTS[0]) + "\n" + line + "\n")
