@@ -20,17 +20,16 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(own_root, monkeypatch):
     """Where a user works, without a network: an empty root but for a file of pairs, `my.tsv`."""
     from as2lib.data import sets
-    from tests.first_hour.hub_like import write_pairs
+    from tests.study.conftest import write_pairs
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AS2_ROOT", str(tmp_path))
+    monkeypatch.chdir(own_root)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sets.note.cache_clear()
-    write_pairs(tmp_path / "my.tsv")
-    return tmp_path
+    write_pairs(own_root / "my.tsv")
+    return own_root
 
 
 @pytest.fixture

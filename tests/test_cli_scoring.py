@@ -17,7 +17,8 @@ from safetensors.torch import load_file, save_file
 from as2lib.cli import main
 from as2lib.metrics.ranking import per_question
 from as2lib.metrics.significance import compare, holm
-from tests.first_hour.hub_like import WORDS, public_model, write_pairs
+from tests.first_hour.hub_like import public_model
+from tests.study.conftest import WORDS, write_pairs
 
 
 def test_what_exists_is_a_file_and_all_else_a_question(folder, capsys, monkeypatch):

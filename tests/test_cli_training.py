@@ -13,7 +13,8 @@ from as2lib import models
 from as2lib.cli import main
 from as2lib.fit import loop
 from as2lib.ranker import Ranker
-from tests.first_hour.hub_like import WORDS, public_model, write_pairs
+from tests.first_hour.hub_like import public_model
+from tests.study.conftest import WORDS, write_pairs
 
 QUESTION, CANDIDATES = "where is the red ?", [f"the {word} is here" for word in WORDS]
 
@@ -23,8 +24,7 @@ def mine(folder):
     """train, dev and test files in `mine/`, an encoder, and a reranker of one label."""
     Path("mine").mkdir()
     for split, questions in {"train": 30, "dev": 12, "test": 14}.items():
-        path = write_pairs(folder / "mine" / f"{split}.tsv", questions)
-        path.write_text(path.read_text().replace("where is", f"{split} : where is"))
+        write_pairs(folder / "mine" / f"{split}.tsv", questions)
     public_model(folder / "encoder", labels=None)
     public_model(folder / "reranker", labels=1)
 

@@ -9,7 +9,7 @@ from as2lib import fit
 from as2lib.data.encode import load_encoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
-from tests.first_hour.hub_like import WORDS, write_pairs
+from tests.study.conftest import WORDS, write_pairs
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "pad_token_id": 0}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 64}

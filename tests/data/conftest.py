@@ -1,16 +1,12 @@
 """A fresh project for each test, without a params file that says anything; and rows to write in any format."""
 
-import csv
 import json
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as parquet
+import pandas
 import pytest
 
 from as2lib.data import sets
 
-REFERENCE = Path(__file__).parents[3] / "shared" / "data"  # real sets, on machines that have them
 COLUMNS = ("question_id", "question", "answer", "label")
 ROWS = [
     ("q1", "Who?", "Ann did", 1),
@@ -30,13 +26,13 @@ def rows_of(pairs):
 
 def write(path, rows, names=COLUMNS):
     """Writes rows in the format that the path ends in."""
+    table = pandas.DataFrame(rows, columns=names, dtype=object)
     if path.suffix == ".parquet":
-        parquet.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), path)
+        table.to_parquet(path)
     elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in dicts(rows, names)))
+        table.to_json(path, orient="records", lines=True)
     else:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
+        table.to_csv(path, sep="\t" if path.suffix == ".tsv" else ",", index=False)
     return path
 
 
@@ -59,18 +55,3 @@ def write_local(root):
         (root / "params" / "local.yaml").write_text(json.dumps({"local": local}))
 
     return write
-
-
-@pytest.fixture
-def any_content(monkeypatch):
-    """Known names may stand for other pairs than the published ones."""
-    monkeypatch.setattr(sets, "FINGERPRINTS", {})
-
-
-@pytest.fixture
-def reference(write_local):
-    """The real sets, mapped."""
-    if not REFERENCE.exists():
-        pytest.skip("no real sets on this machine")
-    write_local(**{name: REFERENCE / name for name in ("wikiqa", "trecqa", "selqa")})
-    return REFERENCE

@@ -5,14 +5,7 @@ import pytest
 from datasets import Dataset
 
 from as2lib.data import load_pairs
-from as2lib.data.encode import (
-    PairEncoder,
-    cut_share,
-    fitting_length,
-    load_encoder,
-    positions,
-    word_tokenizer,
-)
+from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, positions, word_tokenizer
 from as2lib.data.pairs import encoded, encoded_fingerprint
 from as2lib.data.words import WordEncoder, unknown_id, words_of
 

@@ -22,7 +22,7 @@ MEMORY = {"dicts": dicts, "pandas": lambda rows: pd.DataFrame(dicts(rows))}
 DICTS = dicts(ROWS)
 FRAME = pd.DataFrame(DICTS)
 
-in_every_format = pytest.mark.parametrize("kind", FORMATS)
+
 in_every_way = pytest.mark.parametrize("kind", [*FORMATS, *MEMORY])
 
 
@@ -62,7 +62,7 @@ def test_where_two_columns_could_be_one_both_are_named(tmp_path):
             assert f"got {', '.join(names[1:3] if 'sentence' in names else names[2:])}" in refusal(source)
 
 
-@in_every_format
+@pytest.mark.parametrize("kind", FORMATS)
 def test_files_are_read_as_written_na_and_null_are_texts_and_labels_not_asked_for_may_lack(tmp_path, kind):
     assert rows_of(load_pairs(write(tmp_path / f"all.{kind}", ROWS), questions="all")) == ROWS
     path = write(tmp_path / f"my.{kind}", [row[:3] for row in ROWS], COLUMNS[:3])

@@ -5,6 +5,7 @@ import pytest
 from as2lib.data.pairs import load_pairs
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.metrics.probability import sigmoid
+from tests.data.conftest import write
 
 ANSWERS = ['"so" it is', 'he said "no', "plain; and, more", "last"]
 PAIRS = pandas.DataFrame({"question_id": [1, 1, 2, 2], "question": ["who ?"] * 2 + ["what ?"] * 2, "answer": ANSWERS})
@@ -16,13 +17,7 @@ BY_ID, BY_TEXT = (PAIRS[list(keys)].iloc[::-1] for keys in (("question_id", "can
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 @pytest.mark.parametrize("table", [BY_ID.assign(log_odds=ODDS[::-1]), BY_TEXT.assign(probability=sigmoid(ODDS)[::-1])])
 def test_each_pair_has_its_own_score_in_whatever_order_and_format(tmp_path, table, ending):
-    path = tmp_path / f"scores.{ending}"
-    if ending == "parquet":
-        table.to_parquet(path)
-    elif ending == "jsonl":
-        table.to_json(path, orient="records", lines=True)
-    else:
-        table.to_csv(path, sep="\t" if ending == "tsv" else ",", index=False)
+    path = write(tmp_path / f"scores.{ending}", table, [*table])
     numpy.testing.assert_allclose(TeacherScores.read(path).of(load_pairs(PAIRS)), ODDS)
 
 

@@ -3,11 +3,13 @@ import gzip
 import numpy
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from sklearn.metrics.pairwise import cosine_similarity
+from transformers import AutoModel, AutoTokenizer
 
-from as2lib.data.encode import word_tokenizer
 from as2lib.data.vectors import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
 from as2lib.data.words import unknown_id
+from tests.first_hour.hub_like import public_model
+from tests.study.conftest import WORDS
 
 GLOVE = "the 0.5 -1\nriver 2 3\nbank 1e-1 4\n"
 
@@ -32,22 +34,16 @@ def test_ppmi_of_two_words_by_hand():
 
 
 def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_path):
-    torch.manual_seed(0)
-    words = "red blue green north south river hill stone".split()
-    tokenizer = word_tokenizer(words, 16)
-    tokenizer.save_pretrained(tmp_path)
-    fields = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    model = BertModel(BertConfig(vocab_size=len(tokenizer), **fields)).eval()
-    model.save_pretrained(tmp_path)
-    found = encoder_vectors(tmp_path, words, 7)
+    folder = public_model(tmp_path / "encoder", labels=None)
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    found = encoder_vectors(folder, WORDS, 11)
     with torch.inference_mode():
-        batches = [tokenizer(word, return_tensors="pt") for word in words]
+        batches = [tokenizer(word, return_tensors="pt") for word in WORDS]
         whole = numpy.stack([model(**batch).last_hidden_state[0].mean(0) for batch in batches])
-    centred = whole - whole.mean(axis=0)
-    cosine = centred @ centred.T / numpy.outer(*[numpy.linalg.norm(centred, axis=1)] * 2)
-    numpy.testing.assert_allclose(found @ found.T, cosine, atol=1e-4)  # 8 centred words span 7 dimensions: nothing lost
+    expected = cosine_similarity(whole - whole.mean(axis=0))  # 12 centred words span 11 dimensions: nothing is lost
+    numpy.testing.assert_allclose(found @ found.T, expected, atol=1e-4)
     with pytest.raises(ValueError):
-        encoder_vectors(tmp_path, words, 9)
+        encoder_vectors(folder, WORDS, 13)
 
 
 def test_vectors_are_made_once_kept_in_half_precision_and_memory_mapped(root):

@@ -1,6 +1,5 @@
-"""What a user has in the first hour: a file of pairs, a public encoder or reranker, and the commands."""
+"""What a user has in the first hour: a public encoder or reranker, and the hub's cache."""
 
-import random
 import shutil
 from functools import cache
 from pathlib import Path
@@ -16,21 +15,6 @@ SENTENCE = "where is the ? here it was a".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 40}
-
-
-def write_pairs(path: Path, questions: int = 30) -> Path:
-    """Questions about a word; one of four candidates repeats it, and is correct."""
-    generator = random.Random(questions)
-    lines = ["question_id\tquestion\tanswer\tlabel"]
-    for number in range(questions):
-        words = generator.sample(WORDS, 5)
-        correct = generator.randrange(4)
-        for place in range(4):
-            word = words[0] if place == correct else words[place + 1]
-            question = f"q{number}\twhere is the {words[0]} {number} ?"
-            lines.append(f"{question}\tthe {word} is here\t{int(place == correct)}")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def tokenizer(folder: Path) -> BertTokenizerFast:

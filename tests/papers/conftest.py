@@ -38,7 +38,7 @@ def root(tmp_path, monkeypatch) -> Path:
     root = tmp_path / "root"
     write_study(root, **tiny(root))
     for seed, path in enumerate(pair_set(root, "transfer").values()):
-        write_pairs(Path(path), 24, seed)
+        write_pairs(Path(path), 24, seed, 4)
     monkeypatch.setenv("AS2_ROOT", str(root))
     return root
 

@@ -12,17 +12,16 @@ WORDS = "red blue green north south river hill stone maple cedar lamp boat".spli
 STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
 
 
-def write_pairs(path: Path, questions: int, seed: int) -> Path:
-    """Questions about words; the correct candidate repeats the question's word, and one question in six has none."""
+def write_pairs(path: Path, questions: int = 30, seed: int = 0, unanswered: int = 0) -> Path:
+    """Questions of a file: the correct one of four candidates repeats its word; the last questions have none."""
     generator = random.Random(seed)
     lines = ["question_id\tquestion\tanswer\tlabel"]
     for number in range(questions):
-        word = generator.choice(WORDS)
-        correct = -1 if number % 6 == 5 else generator.randrange(4)
-        for place in range(4):
-            other = word if place == correct else generator.choice([w for w in WORDS if w != word])
-            text = f"where is the {word} ?\tthe {other} is here {place}"
-            lines.append(f"{path.stem}-{number}\t{text}\t{int(place == correct)}")
+        word, *others = generator.sample(WORDS, 5)
+        if number < questions - unanswered:
+            others[generator.randrange(4)] = word
+        question = f"{path.stem}-{number}\t{path.stem} : where is the {word} {number} ?"
+        lines += [f"{question}\tthe {other} is here\t{int(other == word)}" for other in others]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -51,7 +50,6 @@ def tiny_params(folder: Path, layers: int = 2) -> dict:
             "target": {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")},
             "transfer": {"train": str(folder / "transfer.tsv")},
             "max_length": 24,
-            "allow_shared_questions": True,  # twelve words are asked for, in every split
         },
         "teachers": teachers(layers),
         "student": backbone("electra", 16, layers),
@@ -66,7 +64,7 @@ def write_study(root: Path, **sections) -> Path:
     """A root with the tiny study and its pairs."""
     (root / "params").mkdir(parents=True)
     for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
-        write_pairs(root / f"{split}.tsv", questions, seed)
+        write_pairs(root / f"{split}.tsv", questions, seed, questions // 6)
     (root / "params" / "tiny.yaml").write_text(yaml.safe_dump({"study": tiny_params(root) | sections}, sort_keys=False))
     return root
 
