@@ -6,18 +6,13 @@ from as2lib.models import cross_encoder
 
 SIZES = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "pad_token_id": 0}
 SIZES |= {"intermediate_size": 48, "max_position_embeddings": 40}
+RELATIVE = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}  # of DeBERTa
+DEBERTA = {**RELATIVE, "position_buckets": 8, "norm_rel_ebd": "layer_norm"}
+DEBERTA |= {"share_att_key": True, "conv_kernel_size": 3}
 EXTRA = {
     "electra": {"embedding_size": 16},
     "albert": {"embedding_size": 16, "inner_group_num": 2},
-    "deberta-v2": {  # as microsoft/deberta-v2-xlarge and deberta-v3-base have them
-        "relative_attention": True,
-        "pos_att_type": ["p2c", "c2p"],
-        "position_buckets": 8,
-        "norm_rel_ebd": "layer_norm",
-        "share_att_key": True,
-        "conv_kernel_size": 3,
-        "position_biased_input": False,
-    },
+    "deberta-v2": DEBERTA,  # as microsoft/deberta-v2-xlarge and deberta-v3-base have them
 }
 FAMILIES = ["electra", "bert", "roberta", "albert", "deberta-v2", "mpnet"]
 

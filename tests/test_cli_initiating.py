@@ -37,7 +37,7 @@ def test_a_quick_study_has_few_questions_runs_and_steps(folder):
 def test_a_folder_of_splits_stays_split_as_it_is(folder):
     Path("theirs").mkdir()
     for split, questions in {"train": 30, "dev": 20, "test": 25}.items():
-        write_pairs(folder / "theirs" / f"{split}.tsv", questions)
+        write_pairs(folder / "theirs" / f"{split}.tsv", questions, where=f"{split} : where")
     assert init("--encoder", "encoder", pairs="theirs") == 0
     target = Study.load("theirs").data.target
     assert [len(load_parts(getattr(target, split), "all")) for split in sets.SPLITS] == [120, 80, 100]

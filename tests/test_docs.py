@@ -50,26 +50,15 @@ def test_what_a_page_shows_runs(page, place):
         elif language == "python":
             exec(compile(text, page, "exec"), names)
         elif language == "bash":
-            for line in text.splitlines():
-                assert run(line) == 0, line
+            for words in (shlex.split(line, comments=True) for line in text.splitlines()):
+                assert words[:1] in ([], ["as2"])
+                assert not words or main(words[1:]) == 0, words
         elif language == "yaml" and text.startswith("study:\n  own:"):
-            shorten(place / "params" / "mine.yaml", yaml.safe_load(text)["study"])
-
-
-def run(line: str) -> int:
-    """The exit code of a line of a page: a command of ours, or a comment."""
-    words = shlex.split(line, comments=True)
-    assert words[:1] in ([], ["as2"])
-    return main(words[1:]) if words else 0
-
-
-def shorten(path: Path, section: dict) -> None:
-    """A study's file with a section, and fits of two steps."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    content["study"] |= section
-    for stage in content["study"]["fit"].values():
-        stage |= {"steps": 2, "evaluate_every": 2}
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+            path = place / "params" / "mine.yaml"
+            study = yaml.safe_load(path.read_text(encoding="utf-8"))["study"] | yaml.safe_load(text)["study"]
+            for stage in study["fit"].values():
+                stage |= {"steps": 2, "evaluate_every": 2}
+            path.write_text(yaml.safe_dump({"study": study}, sort_keys=False), encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *DOCS.glob("*.md")], ids=lambda path: path.name)

@@ -9,38 +9,30 @@ from as2lib import fit
 from as2lib.data.encode import load_encoder, word_tokenizer
 from as2lib.data.pairs import load_pairs
 from as2lib.ranker import Ranker
+from tests.encoders import RELATIVE
 from tests.study.conftest import WORDS, write_pairs
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "pad_token_id": 0}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 64}
+UNPADDED = {name: size for name, size in SIZES.items() if name != "pad_token_id"}  # as many are
 NARROW = {**SIZES, "embedding_size": 16}
 KEYS = {**SIZES, "num_key_value_heads": 2, "head_dim": 8}
-ROOM = {"layers": 2, "attention_heads": 2, "ffn_dim": 24}
-GPT = {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}  # no pad_token_id, as many are
-BOTH = {f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in ROOM.items()}
-BOTH |= {"vocab_size": 40, "d_model": 16, "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2}
+BOTH = {**SIZES, "decoder_layers": 2, "decoder_attention_heads": 2, "bos_token_id": 2}
 BOTH |= dict.fromkeys(("eos_token_id", "decoder_start_token_id", "forced_eos_token_id"), 3)
-T5 = {"vocab_size": 40, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2, "pad_token_id": 0}
-T5 |= {"eos_token_id": 3, "decoder_start_token_id": 0}
-RELATIVE = {"relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"]}
+
 FAMILIES = {
-    **dict.fromkeys("bert camembert deberta ernie eurobert mpnet roberta xlm-roberta".split(), SIZES),
+    **dict.fromkeys("bert bloom camembert deberta distilbert ernie eurobert mpnet opt".split(), SIZES),
+    **dict.fromkeys("rembert roberta xlm xlm-roberta".split(), SIZES),
     **dict.fromkeys("albert electra roformer".split(), NARROW),
     **dict.fromkeys("gemma qwen2 qwen3".split(), KEYS),
-    **dict.fromkeys(("gpt2", "openai-gpt"), GPT),
+    **dict.fromkeys(("gpt2", "gpt_neox", "openai-gpt"), UNPADDED),
     "bart": BOTH,
-    "bloom": {"vocab_size": 40, "hidden_size": 16, "n_layer": 2, "n_head": 2, "pad_token_id": 0},
     "deberta-v2": {**SIZES, **RELATIVE},
-    "distilbert": {"vocab_size": 40, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "pad_token_id": 0},
     "funnel": {"vocab_size": 40, "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1, 1]},
-    "gpt_neox": {name: value for name, value in SIZES.items() if name != "pad_token_id"},
     "llama": {**KEYS, "pad_token_id": -1},  # as some public ones have it
     "longformer": {**SIZES, "attention_window": 8, "bos_token_id": 2, "sep_token_id": 3},
     "modernbert": {**SIZES, "global_attn_every_n_layers": 2, "local_attention": 8},
-    "opt": {**SIZES, "ffn_dim": 24, "word_embed_proj_dim": 16},
-    "rembert": {**SIZES, "input_embedding_size": 16, "output_embedding_size": 16},
-    "t5": T5,
-    "xlm": {"vocab_size": 40, "emb_dim": 16, "n_layers": 2, "n_heads": 2, "pad_token_id": 0, "pad_index": 0},
+    "t5": {**SIZES, "d_kv": 8, "d_ff": 24, "eos_token_id": 3, "decoder_start_token_id": 0},
 }
 TRAINED = "albert bart bert deberta-v2 funnel gpt2 llama longformer modernbert mpnet roberta t5 xlm".split()
 QUESTION = "where is the red ?"

@@ -190,9 +190,7 @@ def test_a_score_that_is_no_number_is_refused_by_its_pair(kind):
     calls.append(lambda: score(ranker.model, table, ranker.encoder))
     reads_lists = kind in ("cosinet", "compare_aggregate")  # where one pair spoils its question's
     for call in calls:
-        with pytest.raises(
-            ValueError, match=r"^[^\n]*pair \d, " if reads_lists else r"^[^\n]*pair 3, .*'a hill'[^\n]*$"
-        ):
+        with pytest.raises(ValueError, match=r"^[^\n]*pair \d, " if reads_lists else r"^[^\n]*pair 3, .*'a hill'"):
             call()
     assert len(ranker.rank(QUESTIONS[1], LISTS[1])) == 2
     if kind == "cascade":

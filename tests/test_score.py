@@ -1,5 +1,4 @@
 import numpy
-import pytest
 import torch
 
 from as2lib.score import score
@@ -9,13 +8,8 @@ from tests.marks import needs_bf16
 PAIRS = tiny.pairs(20)
 
 
-@pytest.fixture
-def scorer(own_root):
-    return tiny.classifier(dropout=0.1), tiny.encoder()
-
-
-def test_scores_come_in_the_callers_order_whatever_the_batches_without_dropout(scorer):
-    model, encoder = scorer[0].train(), scorer[1]
+def test_scores_come_in_the_callers_order_whatever_the_batches_without_dropout(own_root):
+    model, encoder = tiny.classifier(dropout=0.1).train(), tiny.encoder()
     one_by_one, together = (score(model, PAIRS, encoder, batch_tokens=tokens).score for tokens in (1, 10_000))
     numpy.testing.assert_allclose(one_by_one, together, atol=1e-5)
     reversed_pairs = PAIRS.select(range(len(PAIRS) - 1, -1, -1))
@@ -26,7 +20,8 @@ def test_scores_come_in_the_callers_order_whatever_the_batches_without_dropout(s
 
 
 @needs_bf16
-def test_bf16_is_near_float32_and_has_hardly_more_ties(scorer):
-    exact, fast = (score(scorer[0], PAIRS, scorer[1], precision).score for precision in ("float32", "bf16"))
+def test_bf16_is_near_float32_and_has_hardly_more_ties(own_root):
+    model, encoder = tiny.classifier(), tiny.encoder()
+    exact, fast = (score(model, PAIRS, encoder, precision).score for precision in ("float32", "bf16"))
     assert numpy.abs(exact - fast).max() < 0.05
     assert len(set(fast)) > 0.9 * len(set(exact))

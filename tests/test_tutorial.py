@@ -36,7 +36,6 @@ LABELS_ALONE = {"len(study.teachers)": "0", '[f"teacher/{name}" for name in stud
         LABELS_ALONE
         | {'loss = "per_head"': "loss = lambda output, targets: -(output.logits[:, 1] * targets['labels']).mean()"},
     ],
-    ids=["alpha, seed and measure", "rival and encoder", "no heads and no teachers", "own loss"],
 )
 def test_what_an_experiment_says_may_be_changed(ran, changes):
     own = rerun(ran, changes)

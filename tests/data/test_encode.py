@@ -1,6 +1,7 @@
 import json
 from itertools import product
 
+import pandas
 import pytest
 from datasets import Dataset
 
@@ -11,11 +12,7 @@ from as2lib.data.words import WordEncoder, unknown_id, words_of
 
 QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
 ANSWERS = ["Ann wrote it in the spring of a wet year .", "It rained .", "In spring"]
-ROWS = [
-    {"question_id": question, "question": question, "answer": answer, "label": 1}
-    for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
-]
-TEXTS = [row[key] for row in ROWS for key in ("question", "answer")]
+TEXTS = [*ANSWERS, *QUESTIONS]
 SEP = 3
 
 
@@ -26,7 +23,7 @@ def tokenizer():
 
 @pytest.fixture
 def pairs():
-    return load_pairs(ROWS)
+    return load_pairs(pandas.DataFrame({"question": QUESTIONS, "answer": ANSWERS, "label": 1}))
 
 
 def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
@@ -57,9 +54,7 @@ def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer,
         ({"model_type": "deberta-v2", "max_position_embeddings": 10, "position_biased_input": False}, None),
     ],
 )
-def test_a_model_with_fewer_positions_than_asked_for_is_cut_there_and_a_line_says_so(
-    tokenizer, tmp_path, capfd, config, expected
-):
+def test_a_model_of_fewer_positions_is_cut_there_and_a_line_says_so(tokenizer, tmp_path, capfd, config, expected):
     assert positions(config) == expected
     PairEncoder(tokenizer, 32).save(tmp_path)
     for content in (config, {"model_type": "mhs", "backbone": config}):

@@ -46,11 +46,9 @@ def refusal(source, load=load_pairs):
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "names", [("qid", "query", "sentence", "label"), ("Question ID", "Question", "candidate", "Label")]
-)
+@pytest.mark.parametrize("names", ["qid,query,sentence,label", "Question ID,Question,candidate,Label"])
 def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, names, capfd):
-    path = write(tmp_path / "my.tsv", [(*row, "x") for row in ROWS], (*names, "note"))
+    path = write(tmp_path / "my.tsv", [(*row, "x") for row in ROWS], (*names.split(","), "note"))
     assert rows_of(load_pairs(path, questions="all")) == ROWS
     load_pairs(path)
     assert capfd.readouterr().err == "as2: my.tsv: columns that are not read: note\n"
@@ -102,9 +100,7 @@ def test_two_classes_are_read_where_the_last_means_correct(tmp_path, classes, is
 
 @pytest.mark.parametrize("value", ["\u00a0", None])
 @in_every_way
-def test_an_empty_answer_is_kept_and_said_once_and_a_blank_question_or_id_is_refused_at_its_row(
-    bring, kind, value, capfd
-):
+def test_an_empty_answer_is_kept_and_said_once_and_a_blank_question_or_id_refused(bring, kind, value, capfd):
     source, name = bring(kind, [ROWS[0], (*ROWS[1][:2], value, 0), ("q2", "When?", value, 1)])
     for questions in ("answered", None, "answered"):
         assert load_pairs(source, questions=questions)["answer"][:] == ["Ann did", value or "", value or ""]

@@ -11,15 +11,14 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, B
 from tests.study.conftest import WORDS
 
 ROOT = Path(__file__).parents[2]
-SENTENCE = "where is the ? here it was a".split()
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*"[PAD] [UNK] [CLS] [SEP] [MASK] where is the ? here it was a".split(), *WORDS]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 24, "max_position_embeddings": 40}
 
 
 def tokenizer(folder: Path) -> BertTokenizerFast:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join([*SPECIAL, *SENTENCE, *WORDS]) + "\n")
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     return BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=40)
 
 

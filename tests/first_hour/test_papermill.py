@@ -19,7 +19,6 @@ from as2lib.paths import find_root
 from tests.first_hour.hub_like import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SAYS = "print(study.title, '|', study.threads)"
 
 
 def until_loaded(notebook: Path) -> nbformat.NotebookNode:
@@ -60,7 +59,7 @@ def test_a_notebook_loads_what_the_file_says_and_what_is_overridden(notebook, el
 
 def test_papermill_runs_a_file_outside_a_project_in_the_clone_of_the_library(elsewhere):
     content = until_loaded(NOTEBOOKS[3])
-    content.cells.append(nbformat.v4.new_code_cell(SAYS))
+    content.cells.append(nbformat.v4.new_code_cell("print(study.title, '|', study.threads)"))
     nbformat.write(content, "in.ipynb")
     content = yaml.safe_load((ROOT / "params" / "sample.yaml").read_text(encoding="utf-8"))
     content["study"]["title"] = "mine"

@@ -5,24 +5,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from as2lib.losses.govern import CLAMP, ca_mkd, govern, govern_ca, mean_ensemble
 
 PROBABILITIES = st.one_of(st.floats(0, 1, width=32), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 
 
-def tensors(student, teachers, labels=None):
-    batch = [torch.tensor(student, dtype=torch.float64), torch.tensor(teachers, dtype=torch.float64)]
-    return [*batch, torch.tensor(labels)] if labels is not None else batch
-
-
 @st.composite
 def batches(draw):
     b, n = draw(st.integers(1, 5)), draw(st.integers(1, 6))
-    row = st.lists(PROBABILITIES, min_size=n, max_size=n)
-    student = draw(st.lists(PROBABILITIES, min_size=b, max_size=b))
-    teachers = draw(st.lists(row, min_size=b, max_size=b))
-    return tensors(student, teachers, draw(st.lists(st.integers(0, 1), min_size=b, max_size=b)))
+    student, teachers = (arrays(float, shape, elements=PROBABILITIES, fill=st.nothing()) for shape in (b, (b, n)))
+    labels = arrays(int, b, elements=st.integers(0, 1), fill=st.nothing())
+    return [torch.tensor(draw(values)) for values in (student, teachers, labels)]
 
 
 def naive_weights(teachers, y):
@@ -48,18 +43,14 @@ def naive_govern_ca(s, teachers, y):
     return sum(w * (s - f) ** 2 for w, f in zip(weights, followed, strict=True)), False, len(followed)
 
 
-def means(rows):
-    return [sum(map(float, column)) / len(rows) for column in zip(*rows, strict=True)]
-
-
 @settings(max_examples=100)
 @given(batches())
 def test_every_loss_equals_a_naive_loop(batch):
     student, teachers, labels = batch
     rows = list(zip(student.tolist(), teachers.tolist(), labels.tolist(), strict=True))
-    loss, expected = govern(student, teachers), means([naive_govern(s, f) for s, f, _ in rows])
+    loss, expected = govern(student, teachers), numpy.mean([naive_govern(s, f) for s, f, _ in rows], axis=0)
     assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
-    loss, expected = govern_ca(*batch), means([naive_govern_ca(s, f, y) for s, f, y in rows])
+    loss, expected = govern_ca(*batch), numpy.mean([naive_govern_ca(s, f, y) for s, f, y in rows], axis=0)
     assert list(map(float, loss)) == pytest.approx(expected, abs=1e-9)
     soft = [sum(w * (s - t) ** 2 for w, t in zip(naive_weights(f, y), f, strict=True)) for s, f, y in rows]
     assert ca_mkd(student, teachers, labels).soft.item() == pytest.approx(sum(soft) / len(soft), abs=1e-9)

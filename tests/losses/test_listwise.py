@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import rel_entr, softmax
+from torch.nn.utils.rnn import pad_sequence
 
 from as2lib.losses.listwise import bce, listwise_kl
 
@@ -12,16 +13,10 @@ lists = st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 1)), min_size=1, max
 
 @given(st.lists(lists, min_size=1, max_size=4))
 def test_it_is_scipys_relative_entropy_averaged_over_answered_questions(questions):
-    shape, expected = (len(questions), max(map(len, questions))), []
-    scores, labels = torch.full(shape, 99.0, dtype=torch.float64), torch.ones(shape)  # under no mask: must not matter
-    mask = torch.zeros(shape)
-    for row, question in enumerate(questions):
-        values = torch.tensor(question, dtype=torch.float64)
-        scores[row, : len(question)], labels[row, : len(question)] = values.T
-        mask[row, : len(question)] = 1
-        s, y = values.numpy().T
-        if y.sum():
-            expected.append(rel_entr(y / y.sum(), softmax(s)).sum())
+    values = [torch.tensor(question, dtype=torch.float64) for question in questions]
+    expected = [rel_entr(y / y.sum(), softmax(s)).sum() for s, y in (rows.numpy().T for rows in values) if y.sum()]
+    scores, labels = pad_sequence(values, True, 99.0).unbind(-1)  # 99, which is under no mask, must not matter
+    mask = pad_sequence([torch.ones(len(rows)) for rows in values], True)
     loss = listwise_kl(scores, labels, mask).total.item()
     assert loss == pytest.approx(numpy.mean(expected) if expected else 0.0, abs=1e-9)
 

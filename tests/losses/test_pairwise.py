@@ -1,47 +1,35 @@
 import math
 
+import numpy
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.utils.rnn import pad_sequence
 
 from as2lib.losses.pairwise import margin_mse, ranknet
 
 lists = st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5), st.integers(0, 1)), min_size=1, max_size=5)
 
 
-def padded(questions):
-    """Scores, teacher's scores, labels and mask (q, n); what stands beyond the mask would show in any loss."""
-    longest = max(map(len, questions)) + 1
-    scores = torch.full((len(questions), longest), math.nan, dtype=torch.float64)
-    teacher, labels = torch.full_like(scores, math.inf), torch.ones_like(scores, dtype=torch.int8)
-    mask = torch.zeros_like(scores, dtype=torch.bool)
-    for row, question in enumerate(questions):
-        for place, (score, of_teacher, label) in enumerate(question):
-            scores[row, place], teacher[row, place], labels[row, place] = score, of_teacher, label
-            mask[row, place] = True
-    return scores, teacher, labels, mask
-
-
-def by_loop(questions, loss):
-    losses = []
-    for question in questions:
-        correct = [(score, teacher) for score, teacher, label in question if label]
-        incorrect = [(score, teacher) for score, teacher, label in question if not label]
-        losses += [loss(s - t, u - v) for s, u in correct for t, v in incorrect]
-    return (sum(losses) / len(losses) if losses else 0.0), len(losses)
-
-
 @given(st.lists(lists, min_size=1, max_size=4))
 def test_both_are_means_over_every_correct_and_incorrect_candidate_of_a_question(questions):
-    scores, teacher, labels, mask = padded(questions)
-    scores.requires_grad_()
-    for loss, of_a_pair in (
-        (ranknet(scores, labels, mask), lambda margin, _: math.log1p(math.exp(-margin))),
-        (margin_mse(scores, teacher, labels, mask), lambda margin, wanted: (margin - wanted) ** 2),
+    values = [torch.tensor(question, dtype=torch.float64) for question in questions]
+
+    def differences(column):
+        """Of every correct and every incorrect candidate of a question."""
+        return torch.cat([(q[q[:, 2] == 1, column, None] - q[q[:, 2] == 0, column]).flatten() for q in values]).numpy()
+
+    margin, wanted = differences(0), differences(1)
+    scores, teacher, labels = pad_sequence(values, True, math.nan).unbind(-1)
+    mask, labels = ~labels.isnan(), labels.nan_to_num(1)  # what stands beyond the mask would show in any loss
+    scores = scores.clone().requires_grad_()
+    for loss, each in (
+        (ranknet(scores, labels, mask), numpy.logaddexp(0, -margin)),
+        (margin_mse(scores, teacher, labels, mask), (margin - wanted) ** 2),
     ):
-        expected, pairs = by_loop(questions, of_a_pair)
-        assert (loss.total.item(), loss.pairs.item()) == (pytest.approx(expected), pairs)
+        expected = each.mean() if len(each) else 0.0
+        assert (loss.total.item(), loss.pairs.item()) == (pytest.approx(expected), len(each))
         loss.total.backward()
         assert scores.grad[mask].isfinite().all()
         assert (scores.grad[~mask] == 0).all()

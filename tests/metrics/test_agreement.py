@@ -9,12 +9,11 @@ from as2lib.metrics.agreement import agreement, majority, rank_correlation
 # four questions of three candidates, whose correct ones are the first, second, third and first
 QUESTIONS = np.repeat(["p", "q", "r", "s"], 3)
 LABELS = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0])
-EYE = np.eye(3)
 
 
 def choosing(*places):
     """Scores that put the candidate of that place first in each question, and the others below it in order."""
-    return np.concatenate([EYE[place] + [0.2, 0.1, 0.0] for place in places])
+    return np.concatenate([np.eye(3)[place] + [0.2, 0.1, 0.0] for place in places])
 
 
 SCORE = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # ties included

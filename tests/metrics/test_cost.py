@@ -19,18 +19,6 @@ LAYER = B * N * (4 * D * D + 2 * D * F) + 2 * B * N * N * D  # four projections,
 CLASSIFIER = B * (D * D + D * C)
 
 
-def encoder(attention="eager", **changes):
-    fields = {"model_type": "electra", "vocab_size": 50, "embedding_size": D, "max_position_embeddings": N} | FIELDS
-    config = AutoConfig.for_model(**(fields | changes))
-    config._attn_implementation = attention
-    return AutoModelForSequenceClassification.from_config(config)
-
-
-def batch():
-    ids = torch.arange(B * N).reshape(B, N)
-    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-
-
 def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
     shared = nn.Linear(3, 4)
     model = nn.Sequential(shared, nn.Linear(4, 3, bias=False), shared)
@@ -41,8 +29,11 @@ def test_parameters_are_the_trainable_ones_and_shared_ones_count_once():
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_operations_of_an_encoder_are_those_worked_by_hand_whatever_its_attention(attention):
-    model = encoder(attention).train()
-    assert forward_flops(model, batch()) == LAYERS * LAYER + CLASSIFIER
+    config = AutoConfig.for_model("electra", vocab_size=50, embedding_size=D, max_position_embeddings=N, **FIELDS)
+    config._attn_implementation = attention
+    model = AutoModelForSequenceClassification.from_config(config).train()
+    batch = {"input_ids": torch.arange(B * N).reshape(B, N), "attention_mask": torch.ones(B, N, dtype=torch.long)}
+    assert forward_flops(model, batch) == LAYERS * LAYER + CLASSIFIER
     assert model.training
 
 

@@ -9,19 +9,11 @@ from as2lib.metrics.pruning import dropped, grid, replay
 from as2lib.metrics.ranking import per_question
 
 
-def example(questions=30, exits=5, seed=0):
-    generator = numpy.random.default_rng(seed)
-    sizes = generator.integers(1, 24, questions)
-    ids = numpy.repeat(numpy.arange(questions), sizes)
-    shuffled = generator.permutation(len(ids))  # the rows of a question may stand anywhere
-    label = (generator.random(len(ids)) < 0.15).astype(int)
-    scores = generator.normal(size=(len(ids), exits)) + label[:, None] * numpy.arange(exits) / 2
-    scores = scores.round(1)  # with ties
-    return ids[shuffled], label[shuffled], scores[shuffled]
-
-
 def test_the_grid_is_what_replaying_each_combination_gives():
-    ids, label, scores = example(exits=4)
+    generator = numpy.random.default_rng(0)
+    ids = generator.integers(0, 30, 360)  # the rows of a question may stand anywhere
+    label = (generator.random(360) < 0.15).astype(int)
+    scores = (generator.normal(size=(360, 4)) + label[:, None] * numpy.arange(4) / 2).round(1)  # with ties
     table = grid(ids, label, scores, ratios=(0.0, 0.3, 0.6))
     assert len(table) == 27
     for (_, row), alpha in zip(table.iterrows(), product((0.0, 0.3, 0.6), repeat=3), strict=True):

@@ -8,22 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from as2lib.metrics import significance
 from as2lib.metrics.ranking import per_question
-from as2lib.metrics.significance import (
-    chance_of_equality,
-    compare,
-    equality,
-    holm,
-    over_questions_and_seeds,
-    seed_variances,
-    seeds_needed,
-    signed_rank,
-    smallest_difference,
-    verdict,
-)
+from as2lib.metrics.significance import compare, holm, over_questions_and_seeds, seed_variances, signed_rank
 
 pytestmark = pytest.mark.filterwarnings("error")
-paired = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.25, 0.5, 1.0])] * 2), min_size=2, max_size=8)
 
 
 @pytest.fixture
@@ -40,7 +29,7 @@ def permutation_p(gap):
 
 
 @settings(max_examples=40, deadline=None)
-@given(paired)
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.25, 0.5, 1.0])] * 2), min_size=2, max_size=8))
 def test_either_test_is_the_share_of_all_signs_of_differences_or_of_pratts_ranks(pairs):
     a, b = np.transpose(pairs)
     result, gap = compare(a, b, resamples=1), np.round(a - b, 12)
@@ -163,8 +152,8 @@ def test_holm_is_that_of_statsmodels_and_does_not_count_what_was_not_tested():
     ],
 )
 def test_verdicts_are_those_of_the_table_and_the_same_whichever_system_comes_first(low, high, published, expected):
-    assert verdict(low, high, published) == expected
-    assert verdict(-high, -low, -published) == expected
+    assert significance.verdict(low, high, published) == expected
+    assert significance.verdict(-high, -low, -published) == expected
 
 
 @pytest.mark.parametrize(
@@ -179,8 +168,8 @@ def test_verdicts_are_those_of_the_table_and_the_same_whichever_system_comes_fir
     ],
 )
 def test_equality_is_judged_by_a_margin_and_not_worse_by_one_side_of_it(low, high, equal, not_worse):
-    assert equality(low, high, 0.8) == equality(-high, -low, 0.8) == equal
-    assert equality(low, high, 0.8, one_sided=True) == not_worse
+    assert significance.equality(low, high, 0.8) == significance.equality(-high, -low, 0.8) == equal
+    assert significance.equality(low, high, 0.8, one_sided=True) == not_worse
 
 
 def test_the_interval_and_p_are_never_more_certain_than_over_questions_alone():
@@ -207,7 +196,7 @@ def test_the_p_of_a_published_difference_says_whether_the_interval_holds_it():
 def test_the_smallest_difference_is_seen_in_four_trials_of_five(seeds):
     parts = {"of_questions": 0.15, "of_seeds": 0.01, "rest": 0.15}
     generator = np.random.default_rng(11)
-    smallest = smallest_difference([differences(generator, 100, 500, **parts)], seeds)
+    smallest = significance.smallest_difference([differences(generator, 100, 500, **parts)], seeds)
     trials = [[differences(generator, 100, seeds, **parts) + smallest] for _ in range(400)]
     estimates = over_questions_and_seeds(trials, resamples=500)
     assert 0.74 <= np.mean([estimate.low > 0 for estimate in estimates]) <= 0.9
@@ -215,13 +204,13 @@ def test_the_smallest_difference_is_seen_in_four_trials_of_five(seeds):
 
 def test_more_seeds_see_less_until_questions_are_what_lacks():
     gaps = differences(np.random.default_rng(12), 200, 3, 0.2, 0.02, 0.1)
-    few, many, endless = (smallest_difference([gaps], seeds) for seeds in (3, 10, 100_000))
-    assert smallest_difference([gaps]) == few > many > endless > 0
-    needed = seeds_needed([gaps], -many)  # whichever system comes first
+    few, many, endless = (significance.smallest_difference([gaps], seeds) for seeds in (3, 10, 100_000))
+    assert significance.smallest_difference([gaps]) == few > many > endless > 0
+    needed = significance.seeds_needed([gaps], -many)  # whichever system comes first
     assert needed == 10
-    assert seeds_needed([gaps], endless / 2) is None
-    assert np.isnan(smallest_difference([gaps[:, :1]]))
-    assert seeds_needed([gaps[:, :1]], 0.1) is None
+    assert significance.seeds_needed([gaps], endless / 2) is None
+    assert np.isnan(significance.smallest_difference([gaps[:, :1]]))
+    assert significance.seeds_needed([gaps[:, :1]], 0.1) is None
 
 
 def test_what_seeds_add_is_pooled_over_the_comparisons_of_a_study_and_corrected_tests_see_less():
@@ -229,9 +218,10 @@ def test_what_seeds_add_is_pooled_over_the_comparisons_of_a_study_and_corrected_
     pairs = [[differences(generator, 200, 3, 0.2, 0.02, 0.1)] for _ in range(300)]
     [variance] = seed_variances([*pairs, [np.zeros((200, 3))]])  # what no seed changes counts for nothing
     assert variance == pytest.approx(0.02**2 + 0.1**2 / 200, rel=0.1)
-    alone, pooled = ([smallest_difference(pair, of_seeds=of) for pair in pairs] for of in (None, [variance]))
+    smallest = significance.smallest_difference
+    alone, pooled = ([smallest(pair, of_seeds=of) for pair in pairs] for of in (None, [variance]))
     assert np.std(pooled) < np.std(alone) / 5
-    assert smallest_difference(pairs[0], tests=8) > smallest_difference(pairs[0])
+    assert smallest(pairs[0], tests=8) > smallest(pairs[0])
 
 
 @pytest.mark.parametrize("margin", [0.03, 0.05])
@@ -239,9 +229,9 @@ def test_the_chance_that_equal_systems_are_called_equal_is_how_often_they_are(ma
     parts = {"of_questions": 0.15, "of_seeds": 0.005, "rest": 0.15}
     generator = np.random.default_rng(14)
     trials = [[differences(generator, 100, 10, **parts)] for _ in range(400)]
-    chance = np.mean([chance_of_equality(trial, margin, seed_variances(trials)) for trial in trials[:50]])
+    chance = np.mean([significance.chance_of_equality(trial, margin, seed_variances(trials)) for trial in trials[:50]])
     estimates = over_questions_and_seeds(trials, resamples=500)
-    called = np.mean([equality(estimate.low, estimate.high, margin) == "supported" for estimate in estimates])
+    called = np.mean([significance.equality(each.low, each.high, margin) == "supported" for each in estimates])
     assert called == pytest.approx(chance, abs=0.08)
 
 

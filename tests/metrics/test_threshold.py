@@ -1,4 +1,5 @@
 import numpy
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,21 +17,16 @@ def columns(rows):
 
 
 def naive_question_recall(rows, precision):
-    best = 0.0
-    pages = {}
-    for question, label, score in rows:
-        pages.setdefault(question, []).append((score, -label))  # among equal scores the wrong one first
-    for threshold in {score for _, _, score in rows}:
-        tp = fp = fn = 0
-        for page in pages.values():
-            score, minus_label = max(page)
-            if score >= threshold:
-                tp, fp = tp - minus_label, fp + 1 + minus_label
-            elif any(label for _, label in page):
-                fn += 1
-        if tp + fp and tp / (tp + fp) >= precision:
-            best = max(best, tp / (tp + fn) if tp else 0.0)
-    return best
+    table = pandas.DataFrame(rows, columns=["question", "label", "score"])
+    table = table.sort_values(["score", "label"], ascending=[False, True])  # among equal scores the wrong one first
+    first, answered = table.groupby("question").first(), table.groupby("question")["label"].max()
+    recalls = [0.0]
+    for threshold in first["score"]:
+        above = first["score"] >= threshold
+        right = first["label"][above].sum()
+        if right and right / above.sum() >= precision:
+            recalls.append(right / (right + answered[~above].sum()))
+    return max(recalls)
 
 
 def test_a_precision_is_reached_when_it_is_met_exactly_and_a_threshold_takes_all_equal_scores_or_none():

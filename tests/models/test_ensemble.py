@@ -3,16 +3,8 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from as2lib.models.ensemble import (
-    calibrated,
-    fit_logistic,
-    fit_platt,
-    log_shares,
-    mean,
-    mean_logits,
-    tuned_weights,
-    weigh,
-)
+from as2lib.models import ensemble
+from as2lib.models.ensemble import calibrated, fit_logistic, fit_platt, log_shares, mean_logits, tuned_weights, weigh
 
 
 def test_the_softmax_of_mean_logits_is_the_mean_softmax():
@@ -32,7 +24,7 @@ def test_tuned_weights_leave_out_the_member_that_only_harms():
 
     weights = tuned_weights([good, bad], margin, trials=60, seed=0)
     assert sum(weights) == pytest.approx(1)
-    assert margin(mean([good, bad], weights)) > margin(mean([good, bad]))
+    assert margin(ensemble.mean([good, bad], weights)) > margin(ensemble.mean([good, bad]))
     assert weights[0] > 0.8
     assert tuned_weights([good, bad], margin, trials=60, seed=0) == weights
 

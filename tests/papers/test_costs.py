@@ -104,11 +104,8 @@ def test_sizes_csv_has_the_parameters_of_the_models():
 
 
 def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():
-    pages = [
-        path
-        for path in (find_root() / "notebooks").glob("[0-9]*.ipynb")
-        if path.name[:2] not in ("03", "05", "09", "10")
-    ]
+    of_models = ("03", "05", "09", "10")
+    pages = [path for path in (find_root() / "notebooks").glob("[0-9]*.ipynb") if path.name[:2] not in of_models]
     cells = [cell for path in sorted(pages) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
     lines = [line for cell in cells if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
     program = [

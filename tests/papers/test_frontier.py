@@ -9,10 +9,6 @@ from as2lib.papers.cascade.rows import Scheme
 from as2lib.papers.frontier import Pipeline, operations
 
 
-def staged(works, alpha=None):
-    return Pipeline("", "", (), tuple(works), alpha and Scheme("SR", len(works), alpha))
-
-
 def test_what_only_tells_one_thing_from_another_is_no_system_to_choose():
     study = Study.load("wikiqa")
     ranked = beyond.ranked(study)
@@ -48,8 +44,9 @@ def test_dev_chooses_no_system_of_one_seed_where_others_have_several(name, kind,
 
 def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():
     first, second, sizes = Work(1.0, 5.0), Work(100.0), numpy.array([3, 7])
-    assert operations(staged([first]), sizes) == 5 + 5
-    assert operations(staged([first, second], 0.5), sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
+    assert operations(Pipeline("", "", (), (first,)), sizes) == 5 + 5
+    two = Pipeline("", "", (), (first, second), Scheme("SR", 2, 0.5))
+    assert operations(two, sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
 
 
 def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():

@@ -1,3 +1,4 @@
+import pandas
 from datasets import Dataset
 
 from as2lib.papers import pair_sets
@@ -11,13 +12,9 @@ ROWS = [
 ]
 
 
-def pairs(rows=ROWS):
-    columns = zip(*rows, strict=True)
-    return Dataset.from_dict(dict(zip(("question_id", "question", "answer", "label"), map(list, columns), strict=True)))
-
-
 def test_statistics_under_each_policy_are_those_counted_by_hand():
-    table = pair_sets.statistics(pairs())
+    pairs = pandas.DataFrame(ROWS, columns=["question_id", "question", "answer", "label"])
+    table = pair_sets.statistics(Dataset.from_pandas(pairs))
     assert table["questions"].to_dict() == {"all": 3, "mixed": 1, "answered": 2}
     assert table["pairs"].to_dict() == {"all": 5, "mixed": 2, "answered": 4}
     assert table.loc["answered", ["correct", "candidates a question", "two or more correct"]].tolist() == [3, 2, 1]

@@ -4,13 +4,14 @@ from hashlib import sha256
 from html import unescape
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from as2lib.report.pages import execute, render, studies_with_pages
 
 
 def page(tmp_path, *cells, **settings) -> str:
     executed = tmp_path / "executed.ipynb"
-    head = nbformat.v4.new_markdown_cell("# 01 · The data\n\nSee [teachers](02_teachers.ipynb), [own](12_own.ipynb).")
+    head = new_markdown_cell("# 01 · The data\n\nSee [teachers](02_teachers.ipynb), [own](12_own.ipynb).")
     nbformat.write(nbformat.v4.new_notebook(cells=[head, *cells]), executed)
     names = ["00_overview", "01_data", "02_teachers"]
     return render(executed, tmp_path / "01_data.html", names, **settings).read_text()
@@ -27,7 +28,7 @@ def test_html_in_a_title_is_shown_as_text(tmp_path):
 
 
 def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
-    cell = nbformat.v4.new_markdown_cell("# A page\n\n<script>alert(1)</script>")
+    cell = new_markdown_cell("# A page\n\n<script>alert(1)</script>")
     text = page(tmp_path, cell, study="a", made_of="", others={})
     policy = re.search(r'<meta content="([^"]+)" http-equiv="Content-Security-Policy"', text)[1]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
@@ -39,12 +40,9 @@ def test_a_page_may_run_its_own_script_alone_and_asks_no_other_place(tmp_path):
 
 
 def test_a_section_whose_code_shows_nothing_is_left_out(tmp_path):
-    cells = [nbformat.v4.new_markdown_cell("## Nothing here"), nbformat.v4.new_code_cell("table")]
     shown = nbformat.v4.new_output("display_data", {"text/html": "<p>a table</p>"})
-    cells += [
-        nbformat.v4.new_markdown_cell("## Something"),
-        nbformat.v4.new_code_cell('study = "a"\nsave = "/tmp/x"', outputs=[shown]),
-    ]
+    cells = [new_markdown_cell("## Nothing here"), new_code_cell("table"), new_markdown_cell("## Something")]
+    cells.append(new_code_cell('study = "a"\nsave = "/tmp/x"', outputs=[shown]))
     text = page(tmp_path, *cells, study="a", made_of="", others={})
     assert "Something" in text
     assert "/tmp/x" not in text
@@ -63,8 +61,8 @@ def test_links_lead_to_studies_that_have_pages_too(own_root):
 
 def test_a_notebook_runs_by_this_python_whatever_its_authors_kernel(tmp_path):
     path, kernel = tmp_path / "01_data.ipynb", {"name": "conda-env-mine", "display_name": "mine", "language": "python"}
-    first = nbformat.v4.new_code_cell('study = "a"\noverrides = {}', metadata={"tags": ["parameters"]})
-    cells = [first, nbformat.v4.new_code_cell("print(study)")]
+    first = new_code_cell('study = "a"\noverrides = {}', metadata={"tags": ["parameters"]})
+    cells = [first, new_code_cell("print(study)")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
     executed = nbformat.read(execute(path, tmp_path / "out.ipynb", {"study": "b"}), as_version=4)
     assert executed.cells[-1].outputs[0].text == "b\n"

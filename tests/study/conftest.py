@@ -12,15 +12,15 @@ WORDS = "red blue green north south river hill stone maple cedar lamp boat".spli
 STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
 
 
-def write_pairs(path: Path, questions: int = 30, seed: int = 0, unanswered: int = 0) -> Path:
-    """Questions of a file: the correct one of four candidates repeats its word; the last questions have none."""
+def write_pairs(path: Path, questions: int = 30, seed: int = 0, unanswered: int = 0, where: str = "where") -> Path:
+    """Questions about words: the correct one of four candidates repeats its word, and the last questions have none."""
     generator = random.Random(seed)
     lines = ["question_id\tquestion\tanswer\tlabel"]
     for number in range(questions):
         word, *others = generator.sample(WORDS, 5)
         if number < questions - unanswered:
             others[generator.randrange(4)] = word
-        question = f"{path.stem}-{number}\t{path.stem} : where is the {word} {number} ?"
+        question = f"{path.stem}-{number}\t{where} is the {word} {number} ?"
         lines += [f"{question}\tthe {other} is here\t{int(other == word)}" for other in others]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -50,6 +50,7 @@ def tiny_params(folder: Path, layers: int = 2) -> dict:
             "target": {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")},
             "transfer": {"train": str(folder / "transfer.tsv")},
             "max_length": 24,
+            "allow_shared_questions": True,
         },
         "teachers": teachers(layers),
         "student": backbone("electra", 16, layers),
@@ -63,7 +64,8 @@ def tiny_params(folder: Path, layers: int = 2) -> dict:
 def write_study(root: Path, **sections) -> Path:
     """A root with the tiny study and its pairs."""
     (root / "params").mkdir(parents=True)
-    for seed, (split, questions) in enumerate({"train": 20, "dev": 12, "test": 18, "transfer": 30}.items()):
+    sizes = {"train": 20, "dev": 12, "test": 18, "transfer": 30}
+    for seed, (split, questions) in enumerate(sizes.items(), 4):  # seeds by which splits share questions
         write_pairs(root / f"{split}.tsv", questions, seed, questions // 6)
     (root / "params" / "tiny.yaml").write_text(yaml.safe_dump({"study": tiny_params(root) | sections}, sort_keys=False))
     return root

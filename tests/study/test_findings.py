@@ -60,10 +60,6 @@ names:
 NO_CONDITION = ["__import__('os').getcwd()", "d.questions <", "d.__class__ == 1", "d.answers > 1"]
 
 
-def condition(holds: str) -> str:
-    return f'- {{say: x, holds: "{holds}"}}'
-
-
 def write(root, text: str, numbers=None) -> None:
     (root / "params" / "findings").mkdir(exist_ok=True)
     (root / "params" / "findings" / "tiny.yaml").write_text(text)
@@ -90,13 +86,8 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
     assert findings.broken(study) == [no_longer + "It has 75.1.", no_longer + "Of 237 questions"]
     write(root, FINDINGS.replace("00_own", "00_oven"))
     assert findings.broken(study) == ["00_oven: findings of no page"]
-    for item in (
-        "- say: x",
-        "- x",
-        "{say: x, holds: y}",
-        "- {say: '{nothing}', holds: 1 < 2}",
-        *map(condition, NO_CONDITION),
-    ):
+    items = ["- say: x", "- x", "{say: x, holds: y}", "- {say: '{nothing}', holds: 1 < 2}"]
+    for item in [*items, *(f'- {{say: x, holds: "{condition}"}}' for condition in NO_CONDITION)]:
         write(root, f"00_own:\n  {item}\n")
         with pytest.raises(ValueError, match=r"tiny.yaml: 00_own, finding 1: "):
             findings.of_notebook(study, "00_own")
@@ -104,15 +95,10 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
 
 def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
     study = Study.load("tiny")
-    item = """
-    00_own:
-      - say: >-
-          It shares {d["texts: in train: test"].questions:.0f} questions.
-        holds: >-
-          d["texts: in train: test"].questions == 0
-      - {say: All is well., holds: 1 < 2}
-    """
-    write(root, item, {"mhs/3h1": {"MAP": 75.1}})
+    shared = 'd["texts: in train: test"].questions'
+    items = [{"say": f"It shares {{{shared}:.0f}} questions.", "holds": f"{shared} == 0"}]
+    items.append({"say": "All is well.", "holds": "1 < 2"})
+    write(root, json.dumps({"00_own": items}), {"mhs/3h1": {"MAP": 75.1}})
     assert [finding.text for finding in findings.of_notebook(study, "00_own")] == ["All is well."]
     numbers = root / "reports" / "tiny" / "metrics" / "00.json"
     numbers.write_text(json.dumps({"texts: in train: test": {"questions": 2}}))

@@ -103,9 +103,6 @@ def test_published_scores_stand_for_a_run_without_data_and_weights_are_made_only
             Study.load("tiny").run("lexical/word_overlap").scores()
 
 
-# ---------------------------------------------------------------- workers
-
-
 def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_the_next(study, monkeypatch, capsys):
     def fit(store, run, folder, progress):
         if run.name == TEACHER:
@@ -123,9 +120,6 @@ def test_a_run_that_fails_stops_only_what_is_made_from_it_and_is_tried_again_by_
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines] == [f"{TEACHER},", f"{STUDENT},"]
     assert "dev MAP 50.0" in lines[-1]
-
-
-# ---------------------------------------------------------------- what is said of a study
 
 
 def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
@@ -146,9 +140,8 @@ def test_encoders_of_the_hub_without_a_commit_are_unpinned():
         return unpinned(Study.load("paper_table2", changes).plan.values())
 
     assert "google/electra-base-discriminator" in names()
-    assert not [
-        name for name in names(**{"student.name": f"google/electra-base-discriminator@{40 * 'a'}"}) if "base-d" in name
-    ]
+    pinned = names(**{"student.name": f"google/electra-base-discriminator@{40 * 'a'}"})
+    assert not [name for name in pinned if "base-d" in name]
 
 
 def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():

@@ -35,6 +35,7 @@ def systems(study) -> list[Row]:
     words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
     words |= {"rank_rnn": "rnn", "bidirectional": True}
     epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
+    shuffled = {"kind": "shuffled", "spec": {}, "data": {"test": target["test"]}}
     every = {
         "teacher/electra": fit(study, "student"),
         "teacher/listwise": fit(study, "base/roberta", "listwise_kl", unit="question"),
@@ -44,12 +45,7 @@ def systems(study) -> list[Row]:
         "mhs/mean": with_heads(study, 2, start=mean, **heads),
         "cascade/of-mean": fit(study, mean, **cascade),
         "cosinet/birnn": fit(study, loss="listwise_kl", training=epoch, unit="question", words=words),
-        "shuffled/cosinet": {
-            "kind": "shuffled",
-            "spec": {},
-            "data": {"test": target["test"]},
-            "parents": {"model": ("cosinet/birnn",)},
-        },
+        "shuffled/cosinet": {**shuffled, "parents": {"model": ("cosinet/birnn",)}},
         "cascade/target": fit(study, roberta, **cascade),
         "govern/fold": fit(study, first, data=half, training=plain, leave_out=[0, 4]),
         "govern/student": fit(study, first, "govern", ("teacher/electra", "govern/fold"), pool, plain, unlabelled=True),

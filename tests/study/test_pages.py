@@ -119,21 +119,16 @@ def root_here(study_root, monkeypatch):
     return study_root[0]
 
 
-@pytest.fixture
-def reasons(root_here, capsys):
-    """Why `as2 study --dry-run` would make each page, in this process; None where it would not."""
+def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, root_here, capsys):
+    root, environment = study_root
 
-    def said() -> list[str | None]:
+    def reasons() -> list[str | None]:
+        """Why `as2 study --dry-run` would make each page, in this process; None where it would not."""
         capsys.readouterr()
         assert main(["study", "tiny", "--dry-run"]) == 0
-        lines = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
-        return [lines.get(page) for page in READ]
+        said = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+        return [said.get(page) for page in READ]
 
-    return said
-
-
-def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, reasons, capsys):
-    root, environment = study_root
     assert reasons() == ["not made yet"] * 2
     whole = as2(environment, "study", "tiny", "--cores", "1")
     assert whole.returncode == 0, whole.stdout + whole.stderr
@@ -155,16 +150,11 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, reasons
     assert "ZeroDivisionError" in (root / "reports" / "tiny" / "executed" / "01.log").read_text()
 
 
-def in_background(command, environment, **streams):
-    """A process as a shell starts it in the background: it ignores SIGINT, and so would all that it starts."""
-    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    return subprocess.Popen(command, env=environment, preexec_fn=ignore, stdout=subprocess.DEVNULL, **streams)
-
-
 def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_at_once_wait(study_root):
     root, environment = study_root
     command = [sys.executable, "-m", "as2lib", "study", "tiny"]
-    first = in_background(command, environment | {"STUB_SECONDS": "600"}, stderr=subprocess.DEVNULL)
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # as of what a shell starts in the background
+    first = subprocess.Popen(command, env=environment | {"STUB_SECONDS": "600"}, preexec_fn=ignore)
     try:
         while "teacher" not in "".join(lines(root / "started.txt")):
             assert first.poll() is None, "the study ended"
