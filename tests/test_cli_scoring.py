@@ -73,6 +73,12 @@ def test_run_files_order_candidates_whose_probabilities_are_all_one(folder, caps
     assert table["log_odds"].nunique() == len(table)
 
 
+def test_the_cosine_of_a_sentence_encoder_ranks(folder, capsys):
+    public_model(folder / "encoder", labels=None)
+    assert main(["rank", "cosine:encoder", "where is the red ?", "it was a boat", "where is the red ?"]) == 0
+    assert "where is the red ?" in capsys.readouterr().out.splitlines()[0]
+
+
 def write_judged_run(seed: int = 0) -> None:
     """judgements.qrels, and a run with few different scores: ties in most questions; a question of three has none."""
     generator = random.Random(seed)
