@@ -297,9 +297,6 @@ def _counts(pairs: Dataset) -> tuple[np.ndarray, np.ndarray | None]:
     return questions.sizes, np.add.reduceat(table["label"].to_numpy(), questions.starts, dtype=np.int64)
 
 
-# ---------------------------------------------------------------- Arrow
-
-
 def encoded(pairs: Dataset, encoder: Any) -> Dataset:
     """An encoder's items of pairs, in order, mapped from `work/encoded/`, where they are put the first time."""
     path = work_folder() / "encoded" / f"{encoded_fingerprint(pairs, encoder)}.arrow"

@@ -27,11 +27,9 @@ def folder_of(name: str | Path) -> Path:
 def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
     """`auto.from_pretrained` of a folder or a hub name, the one place of the library that calls it.
 
-    Raises ValueError for an adapter, and what transformers raises, also where a folder brings Python of its own.
+    Raises as `read_config`, and what transformers raises, also where a folder brings Python of its own.
     """
     folder = folder_of(name)
-    if (folder / "adapter_config.json").exists():
-        raise ValueError(f"{name}: expected whole weights, got an adapter; merge it first (PeftModel.merge_and_unload)")
     read_config(folder)
     return auto.from_pretrained(folder, trust_remote_code=False, **options)
 
@@ -51,8 +49,10 @@ def open_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
 def read_config(folder: Path) -> dict[str, Any]:
     """The fields of a model's config.json; none where it has no such file.
 
-    Raises ValueError where one names a kernel of the hub, `org/repo:function`, which is another's code.
+    Raises ValueError for an adapter; and where one names a kernel of the hub, `org/repo:function`, another's code.
     """
+    if (folder / "adapter_config.json").exists():
+        raise ValueError(f"{folder}: expected whole weights, got an adapter; merge it by PeftModel.merge_and_unload")
     file = folder / "config.json"
     text = file.read_text(encoding="utf-8") if file.exists() else "{}"
     if kernel := re.search(r'_implementation[^"]*"\s*:\s*"[^"]*/[^"]*"', text):

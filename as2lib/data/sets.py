@@ -229,12 +229,14 @@ def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:
     """The files of one split: `dev.tsv`, `WikiQA-dev.tsv`, or a hub snapshot's `data/dev-00000-of-00002.parquet`, …"""
     places = (folder, folder / "data", *([folder / hub.config] if hub.config else []))
     present = [path for place in places for path in sorted(place.glob("*"))]
-    for alias in (hub.splits[SPLITS.index(split)], split, *(["validation"] if split == "dev" else [])):
+    for alias in (hub.splits[SPLITS.index(split)], split, *(["validation", "valid", "val"] if split == "dev" else [])):
         name = rf"(?i)(WikiQA-)?{re.escape(alias)}(-\d{{5}}-of-\d{{5}})?\.({'|'.join(SUFFIXES)})"
         files = tuple(path for path in present if re.fullmatch(name, path.name))
-        if len({re.sub(r"-\d{5}(-of-\d{5}\.)", r"\1", str(path)) for path in files}) > 1:  # beyond shards of one set
+        shards = int(files[0].stem[-5:]) if files and "-of-" in files[0].name else 1
+        sets = {re.sub(r"-\d{5}(-of-\d{5}\.)", r"\1", str(path)) for path in files}
+        if len(sets) > 1 or len(files) not in (0, shards):
             names = ", ".join(str(path.relative_to(folder)) for path in files)
-            raise ValueError(f"{folder}: expected 1 file of the split {split}, got {names}")
+            raise ValueError(f"{folder}: split {split}: expected {shards} file(s), got {names}")
         if files:
             return files
     return ()

@@ -120,7 +120,7 @@ def _texts(values: pd.Series, key: str, name: str) -> pd.Series:
     """A column as texts: numbers as Arrow writes them, None and NaN as missing."""
     try:
         return pa.array(values, from_pandas=True).cast(pa.string()).to_pandas()
-    except (pa.ArrowException, UnicodeError):  # values of several types, or what is no text
+    except (pa.ArrowException, OverflowError, UnicodeError):  # of several types, past 64 bits, or no text
         texts = []
     for row, value in enumerate(values, 1):
         if not isinstance(value, str | bytes) and pd.api.types.is_scalar(value):

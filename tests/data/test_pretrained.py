@@ -59,7 +59,7 @@ REFUSED = {
     "no file named model.safetensors": lambda folder: (folder / "model.safetensors").unlink(),
     "weights_only": pickled,
     "org/repo:attention": lambda folder: edit(folder / "config.json", attn_implementation="org/repo:attention"),
-    "got an adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
+    "got an adapter": lambda folder: (folder / "config.json").rename(folder / "adapter_config.json"),
     "no saved prompt": lambda folder: (folder / PROMPTS).write_text('{"default_prompt_name": "query"}'),
 }
 

@@ -43,9 +43,12 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
         shard.touch()
     assert resolve(tmp_path, "dev").files == (tmp_path / "WikiQA-dev.tsv",)
     assert resolve(tmp_path, "train").files == tuple(shards)
-    (tmp_path / "dev.csv").touch()
-    with pytest.raises(ValueError):
-        resolve(tmp_path, "dev")
+    (tmp_path / "WikiQA-dev.tsv").rename(tmp_path / "val.tsv")
+    assert resolve(tmp_path, "dev").files == (tmp_path / "val.tsv",)
+    shards[1].rename(tmp_path / "val.csv")  # half of one set, and two of another
+    for split in ("train", "dev"):
+        with pytest.raises(ValueError):
+            sets._split_files(tmp_path, split, sets.HubSet(""))
 
 
 @pytest.mark.parametrize(

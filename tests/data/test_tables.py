@@ -142,6 +142,7 @@ def test_ids_that_are_missing_are_one_an_equal_question_the_same_in_every_order(
 def test_numbers_are_texts_and_other_values_are_refused_at_their_row():
     numbers = [{"qid": 7, "question": "How many?", "answer": 42, "label": 1}]
     assert rows_of(load_pairs(numbers)) == [("7", "How many?", "42", 1)]
+    assert load_pairs([{**numbers[0], "qid": 10**25}])["question_id"][0] == str(10**25)  # past 64 bits
     frame = pd.DataFrame(numbers * 2)
     for table in (frame, frame.astype({"qid": float}), frame.set_index("qid")):
         assert rows_of(load_pairs(table))[1] == ("7", "How many?", "42", 1)
