@@ -125,8 +125,8 @@ class Ranker:
         Raises FileNotFoundError where there is no such model, ValueError as the class, and for more than two labels.
         """
         if only_orders(name) and not Path(name).is_dir():
-            if drop is not None or model is not None:
-                raise ValueError(f"{name}: expected a model's folder with drop and model, got {name}")
+            if any(option is not None for option in (backend, drop, max_length, model)):
+                raise ValueError(f"{name}: expected a model's folder with backend, drop, max_length and model")
             return OrderingRanker(str(name), device)
         folder = folder_of(name)
         if backend not in (None, "torch", "onnx"):

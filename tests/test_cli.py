@@ -51,6 +51,9 @@ def files(folder: Path) -> dict[Path, bytes]:
         (f"init my.tsv --encoder {'什' * 90}", "no folder of that name"),
         ("rank model question candidate --drop 0.3", "drop"),
         ("train my.tsv --model model --out x --teacher bm25", "bm25"),
+        ("train my.tsv --model model --out x --alpha 0.3", "alpha"),  # which ce does not read
+        ("rank bm25 question candidate --max-length 8", "max_length"),
+        ("score bm25 my.tsv --trec model", "expected a file"),
         *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0")),
         ("plan sample --set nope=1", "nope"),
         ("fit sample no/such/run", "no/such/run"),

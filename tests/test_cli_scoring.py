@@ -176,6 +176,7 @@ def test_what_a_run_lacks_counts_as_zero_and_is_said(folder, capsys):
         ("q1 Q0 a 1 2.0 x", "1 0 a 1\n2 0 a 0"),  # no question in common
         ("q1 Q0 a 1 2.0 x", "q1 0 b 1\nq2 0 a 0"),  # no candidate
         ("q1 Q0 a 1 nan x", "q1 0 a 1"),
+        ("q1 Q0 a 1 2.0 x", "q1 0 a 0.5\nq2 0 a 1"),  # row 1 of the judgements
     ],
 )
 def test_files_that_do_not_fit_are_refused(folder, capsys, run, judgements):
@@ -183,4 +184,4 @@ def test_files_that_do_not_fit_are_refused(folder, capsys, run, judgements):
     Path("my.qrels").write_text(judgements + "\n")
     assert main(["compare", "my.run", "my.run", "my.qrels"]) == 2
     output = capsys.readouterr()
-    assert (output.out, len(output.err.splitlines())) == ("", 1)
+    assert (output.out, len(output.err.splitlines()), "measures" in output.err) == ("", 1, False)

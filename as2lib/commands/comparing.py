@@ -100,7 +100,7 @@ def values_of(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequ
 def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
     """The rows of a TREC file.  number: the field that is one, the score or the relevance.
 
-    Raises ValueError at a row of other fields, and at a candidate that stands there twice.
+    Raises ValueError at a row of other fields or of half a grade, and at a candidate that stands there twice.
     """
     import pandas as pd
 
@@ -109,7 +109,7 @@ def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
         rows = [line.split() for line in file] or [[]]
     table = pd.DataFrame([row if len(row) == len(names) else [None] * len(names) for row in rows], columns=names)
     table[number] = pd.to_numeric(table[number], errors="coerce")
-    if (wrong := table[number].isna()).any():
+    if (wrong := table[number].isna() | ((number == "relevance") & (table[number] % 1 != 0))).any():
         row = int(wrong.argmax())
         raise ValueError(f"{path}: row {row + 1}: expected {fields} (TREC), got {' '.join(rows[row])!r:.60}")
     if (twice := table.duplicated(["query_id", "doc_id"])).any():

@@ -76,8 +76,9 @@ def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *othe
         return
     if suffixes and Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path}: expected a file that ends in {', '.join(suffixes)}")
-    if any(expanded(path).resolve() == expanded(other).resolve() for other in others if other is not None):
-        raise ValueError(f"{path}: expected another file than those that are read or written")
+    place, names = expanded(path).resolve(), [expanded(other).resolve() for other in others if other is not None]
+    if place in names or (place.exists() and not place.is_file()):
+        raise ValueError(f"{path}: expected a file, another than those that are read or written")
     expanded(path).parent.mkdir(parents=True, exist_ok=True)
 
 

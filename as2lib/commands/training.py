@@ -64,6 +64,8 @@ def train(
     for name in filter(only_orders, teachers):
         raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     loss = objectives.checked(loss, len(teachers) + len(tables))
+    if not objectives.declared(loss).balanced and {"alpha", "tau"} & settings.keys():
+        raise ValueError(f"--alpha, --tau: expected a loss that weighs labels and teachers, such as kd; got {loss}")
     splits = splits_of(pairs, seed, allow_shared_questions)
     encoder, start = encoder_of(model, splits["train"], max_length)
     share = f"{cut_share(measured(splits['train']), encoder):.1%}"

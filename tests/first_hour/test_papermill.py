@@ -77,5 +77,5 @@ def test_a_notebook_outside_a_project_and_a_clone_says_how_to_name_one(elsewhere
     assert find_root() == ROOT
     monkeypatch.delenv("AS2_ROOT")
     monkeypatch.setattr(paths, "PACKAGE", elsewhere / "site-packages" / "as2lib")
-    with pytest.raises(FileNotFoundError, match="--cwd"):
+    with pytest.raises(FileNotFoundError, match="AS2_ROOT=FOLDER"):
         loaded(NOTEBOOKS[3], study="sample")
