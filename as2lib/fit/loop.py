@@ -52,7 +52,6 @@ class Fit:
     facts: parameters, pairs, steps, best_step, dev_MAP, precision, threads, device, seconds.
     log: an entry for each evaluation: step, the loss's parts since the one before, dev_MAP, dev_P@1, seconds.
     last: the weights after the last step, where those of the best dev MAP, which are kept, are others.
-    checkpoint: the file from which a killed fit would go on; it goes when the fit is saved.
     """
 
     model: nn.Module
@@ -142,14 +141,15 @@ def train(
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
     the checkpoint of another fit.
     """
-    above_0 = {"epochs": epochs, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate, "tau": tau}
+    above_0 = {"epochs": epochs, "steps": steps, "batch_size": batch_size, "batch_tokens": batch_tokens, "ratio": ratio}
+    above_0 |= {"learning_rate": learning_rate, "tau": tau, "evaluate_every": evaluate_every, "patience": patience}
     for name, value in above_0.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name}: expected a number above 0, got {value!r}")
-    if steps and epochs:
-        raise ValueError(f"steps: expected steps or epochs, got {steps} and {epochs}")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha: expected 0 to 1, got {alpha!r}")
+    if (steps and epochs) or (batch_size and batch_tokens):
+        raise ValueError("steps: expected steps or epochs, and batch_size or batch_tokens, got both")
+    if not (0 <= alpha <= 1 and 0 <= warmup <= 1):
+        raise ValueError(f"alpha, warmup: expected 0 to 1, got {alpha!r} and {warmup!r}")
     model = models.DEFAULT_ENCODER if model is None else model
     learning_rate = learning_rate or models.LEARNING_RATES[model == NOTHING]
     progress = is_watched() if progress is None else progress
@@ -326,7 +326,7 @@ def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
 
 def _that_tells(dev: Source | None) -> Dataset | None:
     """A dev set with a question that has both a correct and an incorrect candidate; None, and a line, without one."""
-    if dev is None or len(filter_questions(dev := _pairs(dev), "mixed")):
+    if dev is None or len(filter_questions(dev := load_pairs(dev, questions="all"), "mixed")):
         return dev
     note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
     return None

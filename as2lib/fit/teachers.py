@@ -34,9 +34,9 @@ def teacher_logits(
     Raises ValueError for a module without an encoder (another's tokens are noise to it), and where there is not a row
     of logits a pair, or they are not finite.
     """
-    if isinstance(teacher, nn.Module):
-        expected = "expected it with its own encoder, Ranker(model, encoder), or its folder"
-        raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got a module alone")
+    if isinstance(teacher, nn.Module) or getattr(teacher, "encoder", teacher) is None:
+        expected = "expected a model with its own encoder, Ranker(model, encoder), or its folder"
+        raise ValueError(f"teacher {type(teacher).__name__}: {expected}; got one alone")
     if is_logits(teacher):
         values = teacher.detach().float().cpu() if isinstance(teacher, torch.Tensor) else teacher
         with numpy.errstate(over="ignore"):  # what is no float32 is refused as infinite
@@ -61,4 +61,4 @@ def teacher_logits(
 
 def is_logits(teacher: Teacher) -> bool:
     """Whether a teacher is what it said, and no model."""
-    return not isinstance(teacher, str | Path | nn.Module) and getattr(teacher, "encoder", None) is None
+    return not isinstance(teacher, str | Path | nn.Module) and not hasattr(teacher, "encoder")

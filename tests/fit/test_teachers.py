@@ -35,7 +35,7 @@ def test_a_module_without_its_encoder_and_logits_of_other_pairs_are_refused():
     with pytest.raises(ValueError):
         train(PAIRS, tiny.classifier(), "kd", [tiny.classifier()], encoder=ENCODER, steps=1)
     numbers = [numpy.full((len(PAIRS), 2), number) for number in (numpy.nan, numpy.inf, 1e39)]
-    for wrong in (numpy.zeros((3, 2)), *numbers):
+    for wrong in (Ranker.load("bm25"), numpy.zeros((3, 2)), *numbers):
         with pytest.raises(ValueError, match="teacher"):
             teacher_logits(wrong, PAIRS)
     with pytest.raises(ValueError, match="list"):
