@@ -159,7 +159,7 @@ def test_seeds_of_a_system_are_compared_as_one(folder, capsys):
 
 
 def test_what_a_run_lacks_counts_as_zero_and_is_said(folder, capsys):
-    Path("my.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq3 0 a 0\n")
+    Path("my.qrels").write_text("q1 0 a 1.0\nq1 0 b 1\nq2 0 a 1\nq3 0 a 0\n")
     Path("1.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 c 2 1.0 x\n")
     Path("2.run").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 b 2 1.0 x\nq2 Q0 a 1 1.0 x\n")
     assert main(["compare", "1.run", "2.run", "my.qrels", "--measures", "AP"]) == 0

@@ -108,7 +108,7 @@ def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         rows = [line.split() for line in file] or [[]]
     table = pd.DataFrame([row if len(row) == len(names) else [None] * len(names) for row in rows], columns=names)
-    table[number] = pd.to_numeric(table[number], errors="coerce")
+    table[number] = pd.to_numeric(table[number], errors="coerce", downcast="integer")
     if (wrong := table[number].isna() | ((number == "relevance") & (table[number] % 1 != 0))).any():
         row = int(wrong.argmax())
         raise ValueError(f"{path}: row {row + 1}: expected {fields} (TREC), got {' '.join(rows[row])!r:.60}")
