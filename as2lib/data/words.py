@@ -23,7 +23,9 @@ if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
 
 FILE = "vocabulary.json"
 WORDS_HELD = 1 << 14  # words that spaCy keeps the text of, before it starts anew
-WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")  # Thai to Chinese
+WITHOUT_BLANKS = re.compile(
+    "[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
+)  # Thai to Chinese
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:

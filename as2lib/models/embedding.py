@@ -7,6 +7,7 @@ from datasets import Dataset
 from transformers import PreTrainedModel
 
 from as2lib.data.pretrained import folder_of, read_config
+from as2lib.data.sets import note
 
 
 class SentenceEncoder:
@@ -24,6 +25,9 @@ class SentenceEncoder:
         """Of each pair's question and answer, (m,) float64, −1 to 1; each text is read once."""
         question, answer = pairs["question"][:], pairs["answer"][:]
         texts = [*dict.fromkeys([*question, *answer])]
+        lengths, limit = map(len, self.encoder.tokenizer(texts)["input_ids"]), self.encoder.max_seq_length
+        if limit and (cut := sum(length > limit for length in lengths)):
+            note(f"{cut:,} of {len(texts):,} texts are longer than {limit} tokens, and are cut there")
         vectors = self.encoder.encode(texts, normalize_embeddings=True, show_progress_bar=False).astype("float64")
         row = {text: i for i, text in enumerate(texts)}
         left, right = ([row[text] for text in column] for column in (question, answer))

@@ -7,6 +7,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from as2lib.data.encode import word_tokenizer
 from as2lib.data.pairs import load_pairs
+from as2lib.data.sets import note
 from as2lib.models.embedding import SentenceEncoder
 from tests.encoders import classifier
 
@@ -19,7 +20,8 @@ TEXTS = [ROWS[0]["question"], ROWS[0]["answer"], ROWS[1]["answer"]]
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
 @pytest.mark.parametrize("first", [False, True])
-def test_a_pairs_score_is_the_cosine_of_two_texts_each_read_alone(family, first, tmp_path):
+def test_a_pairs_score_is_the_cosine_of_two_texts_each_read_alone(family, first, tmp_path, capsys):
+    note.cache_clear()
     plain, folder = classifier(family).base_model.eval(), str(tmp_path / "saved")
     plain.save_pretrained(tmp_path)
     word_tokenizer(TEXTS * 4, 40).save_pretrained(tmp_path)
@@ -30,5 +32,9 @@ def test_a_pairs_score_is_the_cosine_of_two_texts_each_read_alone(family, first,
         with torch.no_grad():
             hidden = plain(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]  # (n, d)
         vectors.append(hidden[0] if first else hidden.mean(0))
+    encoder = SentenceEncoder(folder)
+    encoder.encoder.max_seq_length = 7
+    encoder.cosine(load_pairs(ROWS))
+    assert "1 of 3 texts are longer than 7 tokens" in capsys.readouterr().err
     expected = [float(torch.cosine_similarity(vectors[0], other, dim=0)) for other in vectors[1:]]
     numpy.testing.assert_allclose(SentenceEncoder(folder).cosine(load_pairs(ROWS)), expected, atol=1e-5)
