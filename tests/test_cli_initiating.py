@@ -89,8 +89,7 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
 
 
 def test_an_order_that_gives_the_labels_away_is_not_the_studys(folder, capsys):
-    lines = (folder / "my.tsv").read_text().splitlines()
-    head, *rows = lines
+    head, *rows = (folder / "my.tsv").read_text().splitlines()
     label = head.split("\t").index("label")
     rows.sort(key=lambda row: -int(row.split("\t")[label]))  # questions are brought together again
     (folder / "my.tsv").write_text("\n".join([head, *rows]) + "\n")

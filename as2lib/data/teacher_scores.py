@@ -33,8 +33,8 @@ class TeacherScores:
         table = content if isinstance(content, pandas.DataFrame) else content.to_pandas()
         column = next((column for column in ("log_odds", "probability") if column in table), None)
         keys = next((keys for keys in KEYS if {*keys} <= {*table.columns}), None)
-        if column is None or keys is None:
-            expected = "log_odds or probability, by question_id and candidate_id or by question and answer"
+        if column is None or keys is None or table.columns.has_duplicates:
+            expected = "log_odds or probability, by question_id and candidate_id or by question and answer, each once"
             raise ValueError(f"{name}: expected columns {expected}; got {', '.join(map(str, table))}")
         scores = pandas.to_numeric(table[column], errors="coerce").to_numpy(dtype=float)
         wrong = ~np.isfinite(scores)

@@ -26,6 +26,7 @@ def test_each_pair_has_its_own_score_in_whatever_order_and_format(tmp_path, tabl
     [
         (BY_ID.assign(score=1), "log_odds or probability"),
         (BY_ID[["question_id"]].assign(log_odds=1), "question and answer"),
+        (pandas.concat([BY_ID.assign(log_odds=1), BY_ID], axis=1), "each once"),
         (BY_ID.assign(log_odds=["1", "high", "1", "1"]), "row 2: log_odds"),
         (BY_ID.assign(probability=[0, 1, 1, 2]), "row 4: probability"),
         (pandas.concat([BY_ID.assign(log_odds=1), BY_ID[:2].assign(log_odds=2)]), "others for 2"),
