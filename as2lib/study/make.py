@@ -57,15 +57,15 @@ transformers.logging.disable_progress_bar()  # of a model's one file, written in
 def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     """Train a run: model/ and log.jsonl go to its folder, in which it goes on from its checkpoint."""
     spec, precision, parents = run.spec, run.computing["precision"], store.parents(run)
-    asked = {} if "words" in spec else {name: spec[name] for name in LOSS_ARGUMENTS if name in spec}
-    asked |= {"precision": precision, **spec["training"]}  # what is kept is scored in the study's
+    training = {} if "words" in spec else {name: spec[name] for name in LOSS_ARGUMENTS if name in spec}
+    training |= {"precision": precision, **spec["training"]}  # what is kept is scored in the study's
     pairs, dev = load_parts(run.data["train"], None if spec.get("unlabelled") else "answered"), None
     if "leave_out" in spec:
         pairs = leave_out(pairs, *spec["leave_out"])
-    if "dev" in run.data and asked.get("evaluate_every"):
+    if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
     else:  # the last weights are kept
-        asked["evaluate_every"] = None
+        training["evaluate_every"] = None
     shuffle = run.seed if spec.get("shuffle") else None
     if shuffle is not None:
         pairs = pairs.select(shuffled_rows(pairs["question_id"][:], shuffle))
@@ -75,8 +75,8 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
         teachers = [logits_of(store, run, teacher, pairs, platt) for teacher in parents.get("teachers", ())]
         set_seed(run.seed)  # before the model is built: new weights come from it
         model, encoder = build(store, run)
-        asked |= {"encoder": encoder, "seed": run.seed, "allow_shared_questions": True}  # a study's file says
-        result = train(pairs, model, spec["loss"], teachers, dev, folder=folder, progress=progress, **asked)
+        training |= {"encoder": encoder, "seed": run.seed, "allow_shared_questions": True}  # a study's file says
+        result = train(pairs, model, spec["loss"], teachers, dev, folder=folder, progress=progress, **training)
         result.save(folder / "model")
         tables = last = score_tables(run, result.model, encoder, precision, shuffle)
         if result.last is not None:
@@ -102,7 +102,7 @@ def ranker(store: Store, run: Run, folder: Path, progress: bool = False) -> Made
     """What is taken as it is, a ranker that learns nothing, or a model or a table of others; facts: `parameters` where
     known, of a model the sizes that cost.
     """
-    [name], model = run.encoders or [""], None
+    model, name = None, next(iter(run.encoders), "")
     if run.kind == "lexical":
         scores_of = getattr(lexical, run.spec["scorer"])
     elif run.scheme == "scores":
