@@ -23,7 +23,7 @@ from as2lib.hub import HUB_NAME
 from as2lib.papers import Study
 from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
 from as2lib.report.check import moved, write_manifest
-from as2lib.study import estimate, findings, pages
+from as2lib.study import findings, pages
 from as2lib.study.encoders import KNOWN_TENSORS
 from as2lib.study.fit_missing import fit_missing, gpus
 from as2lib.study.run import Run
@@ -111,7 +111,7 @@ def unfinished(study: Study) -> list[str]:
 
 
 def plan(study: StudyName, changes: Changes = None) -> None:
-    """Where a study stands.  Each run, and what is left of them, in steps and in hours of an H100."""
+    """Where a study stands.  Each run, and how many are made, and to do."""
     loaded = load_study(study, changes)
     store, counts = loaded.store, Counter()
     needed = store.needed(loaded.plan)
@@ -126,12 +126,8 @@ def plan(study: StudyName, changes: Changes = None) -> None:
         parents = ", ".join(parent.name for parent in run.parent_runs())
         print(f"{name:<36} {state}" + (f", from {parents}" if parents else ""))
     print(f"\n{loaded.name}: {len(loaded.plan)} runs: {', '.join(f'{count} {what}' for what, count in counts.items())}")
-    left = [*{store.identity(name): loaded.plan[name] for name in needed}.values()]  # one may have two names
-    if names := unpinned(left):
+    if names := unpinned(loaded.plan[name] for name in needed):
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
-    if left:
-        steps, hours = sum(map(estimate.steps, left)), sum(map(estimate.hours, left))
-        print(f"left: at most {steps:,} steps, {hours:,.1f} hours of an H100 at 40 % of its peak")
 
 
 def unpinned(runs: Iterable[Run]) -> list[str]:

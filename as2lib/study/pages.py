@@ -10,8 +10,7 @@ from as2lib.study.study import Study
 
 LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
 MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
-    "cli.py commands/ fit/ losses/ models/ study/estimate.py study/fit_missing.py study/make.py "
-    "study/publishing.py".split()
+    "cli.py commands/ fit/ losses/ models/ study/fit_missing.py study/make.py study/publishing.py".split()
 )
 
 

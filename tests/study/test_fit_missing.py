@@ -1,19 +1,16 @@
 """Runs are made once, parents first, whatever fails, waits or is killed; and what is said of them."""
 
 import errno
-from dataclasses import replace
 
 import pytest
 
 from as2lib import Study
 from as2lib.cli import main
 from as2lib.commands.studying import unpinned
-from as2lib.study import estimate
 from as2lib.study.make import MAKERS
 from as2lib.study.publishing import publish
-from as2lib.study.run import Run
 from as2lib.study.store import ERROR_FILE
-from tests.study.conftest import STEP, backbone, make_all, stub_fit
+from tests.study.conftest import make_all, stub_fit
 
 TEACHER, STUDENT = "teacher/electra/seed-0", "student/electra/seed-0"
 EVERYTHING = [STUDENT, "ensemble/tuned/seed-0"]
@@ -132,7 +129,6 @@ def test_plan_says_what_each_run_is_at_and_what_is_left(study, capsys):
     assert any(line.startswith(f"{TEACHER} failed: ValueError: no such word (") for line in lines)
     assert f"{STUDENT} to do, from transfer/electra/seed-0, {TEACHER}" in lines
     assert any(line.startswith("tiny: 9 runs: 2 done, ") and "1 failed" in line for line in lines)
-    assert lines[-1].startswith("left: at most 16 steps, 0.0 hours of an H100")
 
 
 def test_encoders_of_the_hub_without_a_commit_are_unpinned():
@@ -142,15 +138,3 @@ def test_encoders_of_the_hub_without_a_commit_are_unpinned():
     assert "google/electra-base-discriminator" in names()
     pinned = names(**{"student.name": f"google/electra-base-discriminator@{40 * 'a'}"})
     assert not [name for name in pinned if "base-d" in name]
-
-
-def test_a_fit_s_operations_are_those_of_its_steps_and_of_its_scores():
-    spec = {"loss": "ce", "training": STEP, "max_length": 24, "backbone": backbone("electra", 16, layers=2)}
-    run = Run("base/seed-0", "fit", 0, spec, {"dev": ("pool:dev",)}, computing={"precision": "float32"})
-    per_token = 2 * (24 * 16**2 + 4 * 24 * 16)
-    expected = per_token * (3 * 4 * 8 * 24 + 24 * estimate.PAIRS_OF_OTHERS) / (0.4 * 67e12) / 3600
-    assert estimate.hours(run) == pytest.approx(expected)
-    adapted = Run("adapted/seed-0", "fit", 0, {}, {}, {"start": (run,)})
-    assert estimate.sizes(adapted) == (2, 16)
-    by_tokens = {"epochs": 2, "batch_tokens": 24 * 8}
-    assert estimate.steps(replace(run, spec=spec | {"training": by_tokens}, data={"train": ("pool:dev",)})) == 2500
