@@ -15,6 +15,11 @@ from pydantic import (
 
 from as2lib.data.sets import apart_from
 
+CONFIG_KEYS = (  # what a study may set of an encoder's configuration, of any family; the vocabulary is its own
+    "model_type hidden_size num_hidden_layers num_attention_heads intermediate_size embedding_size hidden_act "
+    "max_position_embeddings type_vocab_size initializer_range hidden_dropout_prob attention_probs_dropout_prob "
+    "classifier_dropout classifier_dropout_prob"
+).split()
 STUDY_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"  # of systems, too: it names files and folders
 
 
@@ -135,31 +140,12 @@ class Ensemble(Strict):
     trials: int = Field(100, gt=0, description="weights that Optuna tries on dev")
 
 
-class Configuration(Strict):
-    """What a study may set of an encoder's configuration, whatever its family; the vocabulary is the study's."""
-
-    model_type: Literal["electra", "roberta", "albert", "bert", "mpnet"]
-    hidden_size: Width
-    num_hidden_layers: Annotated[int, Field(gt=0, le=256)]
-    num_attention_heads: Width
-    intermediate_size: Width | None = None
-    embedding_size: Width | None = None
-    max_position_embeddings: Annotated[int, Field(gt=0, le=2**17)] = 512
-    type_vocab_size: Annotated[int, Field(ge=0, le=1024)] = 2
-    hidden_act: Literal["gelu", "gelu_new", "gelu_fast", "relu", "silu", "swish", "tanh"] = "gelu"
-    initializer_range: Annotated[float, Field(ge=0)] = 0.02
-    hidden_dropout_prob: Drop = 0.0
-    attention_probs_dropout_prob: Drop = 0.0
-    classifier_dropout: Drop | None = None
-    classifier_dropout_prob: Drop = 0.0
-
-
 class Backbone(Strict):
     """An encoder: a hub name (or folder), or the fields of a configuration to start from nothing."""
 
     name: str | None = Field(None, min_length=1, description="a hub name, name@commit, or a folder")
     layers: int | None = Field(None, gt=0, description="keep only the first layers of `name`")
-    config: dict[str, Any] | None = Field(None, description="those of `Configuration`; what is left out stays out")
+    config: dict[Literal[*CONFIG_KEYS], Any] | None = Field(None, description="values as transformers takes them")
     reads: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
     train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
@@ -169,8 +155,6 @@ class Backbone(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        if self.config is not None:
-            Configuration.model_validate(self.config)
         origins = [key for key in ("name", "config", "scores") if getattr(self, key, None) is not None]
         if len(origins) != 1:
             expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
@@ -368,8 +352,8 @@ class Params(Strict):
         if (self.data.transfer is None) != (self.fit.transfer is None):
             raise ValueError("fit.transfer: expected with data.transfer, and not without it")
         depth = self.student.layers or (self.student.config or {}).get("num_hidden_layers")  # else the hub knows it
-        if depth is not None and self.mhs.body != depth - 1:
-            raise ValueError(f"mhs.body: expected {depth - 1}, all layers but one, got {self.mhs.body}")
+        if depth is not None and self.mhs.body + 1 != depth:
+            raise ValueError(f"mhs.body: expected all but one of {depth!r} layers, got {self.mhs.body}")
         if self.teachers[self.own_teacher].scores:
             raise ValueError(f"teachers.{self.own_teacher}: expected an encoder: the first is the student's own")
         if same := sorted(self.bases.keys() & self.teachers.keys()):

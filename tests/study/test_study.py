@@ -18,7 +18,8 @@ KEYS = json.loads(Path(__file__).with_name("keys.json").read_text())  # study â†
     ("key", "content", "message"),
     [
         ("distilation", {}, "distilation: Extra inputs are not permitted"),
-        ("mhs", {"body": 2}, ".*mhs.body: expected 1"),
+        ("student", {"config": {"hidden_sise": 16}}, "student.config.hidden_sise.*: Input should be 'model_type', .*"),
+        ("mhs", {"body": 2}, ".*mhs.body: expected all but one of 2 layers, got 2"),
         ("own", {"mine": {"teachers": ["teacher/electra"]}}, ".*own.mine.teachers: expected some of electra"),
         ("distillation", {"alpha": 2, "tau": 3}, "distillation.alpha: Input should be .*, got 2"),
         ("seeds", 0, "seeds: Input should be .*, got 0"),
