@@ -16,7 +16,6 @@ With `figure: "3.1"` in place of `say`, `title` is that figure's alone.
 `holds`, and what stands in braces, is Python's grammar as simpleeval reads it, with `abs`, `min` and `max`.
 """
 
-import math
 import re
 from pathlib import Path
 from string import Formatter
@@ -41,14 +40,6 @@ class Finding(NamedTuple):
         return re.split(r"(?<=[.!?])\s+", self.text, maxsplit=1)[0]
 
 
-class Number(float):
-    """A number that a text shows with a typographic minus, as a dash where it is undefined, and zero without a sign."""
-
-    def __format__(self, spec: str) -> str:
-        text = super().__format__(spec)
-        return "–" if math.isnan(self) else text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
-
-
 def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figure: str | None = "") -> list[Finding]:
     """The findings of a notebook, in the order in which they were written; none where nobody wrote any.
 
@@ -66,8 +57,9 @@ def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figur
     for place, item in enumerate(authored[notebook], 1):
         try:
             if figure in (None, item.get("figure", "")) and (has_texts or TEXTS_PREFIX not in str(item)):
-                holds, title = bool(evaluated(item["holds"], names)), filled(item.get("title", ""), names)
-                findings.append(Finding(title if "figure" in item else filled(item["say"], names), holds, title))
+                title = filled(item.get("title", ""), names)
+                text = title if "figure" in item else filled(item["say"], names)
+                findings.append(Finding(text, bool(evaluated(item["holds"], names)), title))
         except Exception as error:  # whatever an expression raises
             where = f"params/findings/{study.name}.yaml: {notebook}, finding {place}"
             raise ValueError(f"{where}: expected say and holds over numbers, got {item!r:.60}: {error}") from None
@@ -76,13 +68,12 @@ def of_notebook(study: Study, notebook: str, recorded: dict | None = None, figur
 
 def broken(study: Study) -> list[str]:
     """A line for each finding or title that no longer follows from recorded numbers, and each name of no notebook."""
-    pages, lines = [notebook.name for notebook in study.notebooks], []
-    for name in findings_file(study).keys() - {NAMES_KEY}:
-        if name not in pages:
-            lines.append(f"{name}: findings of no page")
-        elif metrics_file(study, name).exists():
-            broken = [finding for finding in of_notebook(study, name, figure=None) if not finding.holds]
-            lines += [f"{name}: no longer follows from the numbers: {finding.text}" for finding in broken]
+    pages = {notebook.name for notebook in study.notebooks}
+    lines = [f"{name}: findings of no page" for name in findings_file(study).keys() - pages - {NAMES_KEY}]
+    for name in pages:
+        if metrics_file(study, name).exists():
+            broken = [finding.text for finding in of_notebook(study, name, figure=None) if not finding.holds]
+            lines += [f"{name}: no longer follows from the numbers: {text}" for text in broken]
     return sorted(lines)
 
 
@@ -99,15 +90,10 @@ def metrics_file(study: Study, notebook: str) -> Path:
 def numbers_by_name(recorded: dict[str, Any], short_names: dict[str, str]) -> dict[str, Any]:
     """Recorded numbers under their names, and under short ones: `mhs`, `mhs − base`, `pooled: mhs − base`; and `d`."""
     short, names = {run: name for name, run in short_names.items()}, {}
-    for name, content in recorded.items():
+    for name, value in recorded.items():
         prefix, colon, runs = name.rpartition(": ")
-        value = {key: _number(item) for key, item in content.items()} if isinstance(content, dict) else _number(content)
         names[name] = names[prefix + colon + " − ".join(short.get(run, run) for run in runs.split(" − "))] = value
     return names | {"d": names}
-
-
-def _number(value: Any) -> Any:
-    return Number(math.nan if value is None else value) if isinstance(value, float | None) else value
 
 
 def evaluated(expression: str, names: dict[str, Any]) -> Any:
@@ -121,4 +107,10 @@ def evaluated(expression: str, names: dict[str, Any]) -> Any:
 def filled(text: str, names: dict[str, Any]) -> str:
     """A text with its numbers in the place of the expressions in braces, on one line."""
     parts = Formatter().parse(" ".join(text.split()))
-    return "".join(said + (format(evaluated(of, names), spec) if of else "") for said, of, spec, _ in parts)
+    return "".join(said + (printed(evaluated(of, names), spec) if of else "") for said, of, spec, _ in parts)
+
+
+def printed(value: float | str, spec: str) -> str:
+    """As `format` has it, but with a typographic minus, and zero without a sign."""
+    text = format(value, spec)
+    return text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
