@@ -2,16 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from as2lib.data.sets import apart_from
 
@@ -367,19 +358,3 @@ class Params(Strict):
         if (train & dev or train & test or dev & test) and not self.data.allow_shared_questions:
             raise ValueError("data.target: expected other pairs in each split, or data.allow_shared_questions: true")
         return self
-
-
-def problems(error: ValidationError) -> str:
-    """What is wrong with some parameters, on one line: each key with its problem and its value."""
-    lines = []
-    for detail in error.errors():
-        got = "" if detail["type"] == "value_error" else f", got {detail['input']!r:.60}"  # it names the value itself
-        lines.append(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}{got}".removeprefix(": "))
-    return "; ".join(lines)
-
-
-def merged(content: Any, changes: Any) -> Any:
-    """Parameters with some of them replaced.  changes: nested as they are."""
-    if not (isinstance(content, dict) and isinstance(changes, dict)):
-        return changes
-    return {**content, **{key: merged(content.get(key), value) for key, value in changes.items()}}

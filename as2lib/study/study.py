@@ -56,11 +56,11 @@ class Study(params.Params):
         for key, value in (overrides or {}).items():
             for part in reversed(key.split(".")):
                 value = {part: value}
-            keys = params.merged(keys, value)
+            keys = merged(keys, value)
         try:
             return cls.model_validate(keys)
         except ValidationError as error:
-            raise ValueError(f"{where}: {params.problems(error)}") from None
+            raise ValueError(f"{where}: {problems(error)}") from None
 
     @cached_property
     def variant(self) -> str:
@@ -132,6 +132,22 @@ class Study(params.Params):
         from as2lib.ranker import Ranker  # with numpy, which a plan does without
 
         return Ranker.load(self.model(name), **settings)
+
+
+def merged(content: Any, changes: Any) -> Any:
+    """Parameters with some of them replaced.  changes: nested as they are."""
+    if not (isinstance(content, dict) and isinstance(changes, dict)):
+        return changes
+    return {**content, **{key: merged(content.get(key), value) for key, value in changes.items()}}
+
+
+def problems(error: ValidationError) -> str:
+    """What is wrong with some parameters, on one line: each key with its problem and its value."""
+    lines = []
+    for detail in error.errors():
+        got = "" if detail["type"] == "value_error" else f", got {detail['input']!r:.60}"  # it names the value itself
+        lines.append(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}{got}".removeprefix(": "))
+    return "; ".join(lines)
 
 
 def params_file(name: str) -> Path:
