@@ -26,12 +26,9 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     members = [member.name for name in names for member in store.planned(name).parents.get("members", ())]
     names = dict.fromkeys([name for name in members if name in missing] + names)
     runs = [run for run in map(study.run, names) if not run.published]
-    of_last = {name for notebook in study.notebooks for name in notebook.last}
-    ensembles = [run for run in store.plan.values() if run.kind == "ensemble" and run.system in of_last]
-    of_last |= {member.system for run in ensembles for member in run.parents["members"]}
     entries, sources = {}, dict(index["sources"])
     for run in runs:
-        entries[run.identity] = _write(run, store, run.run.system in of_last)
+        entries[run.identity] = _write(run, store)
         sources |= {part: store.data_identity(part) for parts in run.run.data.values() for part in parts}
         sources |= {encoder: store.encoder_identity(encoder) for encoder in run.run.encoders}
     replaced = {run.name for run in runs}
@@ -42,18 +39,15 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
     return [run.name for run in runs]
 
 
-def _write(run: StoredRun, store: Store, with_last: bool) -> dict:
-    """Leave a run's scores and its log; returns its entry in the index.  An ensemble's are made of its members'.
-
-    with_last: whether what its last weights score is kept where that is something else.
-    """
+def _write(run: StoredRun, store: Store) -> dict:
+    """Leave a run's scores and its log; returns its entry in the index.  An ensemble's are made of its members'."""
     path, files = store.index_folder / run.name, []
     tables = {file.stem: run.scores(file.stem) for file in sorted((run.folder / "scores").glob("*.parquet"))}
     whole = [table for table in tables.values() if "last" in table]
     last_is_best = bool(whole) and all(table["last"].equals(table["score"]) for table in whole)
     if tables and run.run.kind != "ensemble":
-        if last_is_best or not with_last:
-            tables = {split: table.drop(columns="last", errors="ignore") for split, table in tables.items()}
+        if last_is_best:
+            tables = {split: table.drop(columns="last") for split, table in tables.items()}
         files.append(path.with_name(f"{path.name}.parquet"))
         write_scores(files[-1], tables, probabilities=run.run.kind != "lexical")
     if (run.folder / "log.jsonl").exists():

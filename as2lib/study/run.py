@@ -174,7 +174,6 @@ class Notebook:
 
     name: such as "03_distillation".  timed: it measures time, so nothing may run beside it.
     files: patterns from the project's root of what it reads beside runs, and is run again for.
-    last: the systems, by their names, of which it reads what the weights after the last step score, too.
     """
 
     name: str
@@ -182,7 +181,6 @@ class Notebook:
     systems: tuple[Row, ...] = ()
     timed: bool = False
     files: tuple[str, ...] = ()
-    last: tuple[str, ...] = ()
 
 
 def by_name(rows: Iterable[Row]) -> dict[str, Row]:

@@ -64,7 +64,7 @@ class StoredRun:
     def scores(self, split: str = "test") -> "pandas.DataFrame":
         """Columns question_id, position, label, score; every question, in the pairs' order.
 
-        And `head_0`, … or `exit_4`, …; and `last`, by the weights of the last step, where pages read it.
+        And `head_0`, … or `exit_4`, …; and `last`, by the weights of the last step.
         Raises ValueError where the run was not scored on that split, or the file is not as it was published.
         """
         if split not in ("dev", "test") or split not in self.run.data:

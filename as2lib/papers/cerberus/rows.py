@@ -85,7 +85,6 @@ def notebooks(study: Study) -> list[Notebook]:
     costs = (*trivial(study), *table2(study))
     latency = [Notebook("05_latency", "What does each model cost to run?", costs, timed=True)] if timed else []
     resemble = Notebook("06_head_teacher_agreement", "Do heads resemble their teachers?", (*models, mhs(study)))
-    compared = tuple({name for pair in headline(study) for name in pair})
     return [
         Notebook("01_data", data, baselines),
         Notebook("02_teachers", transfer, (*models, *direct(study))),
@@ -93,7 +92,7 @@ def notebooks(study: Study) -> list[Notebook]:
         Notebook("04_mhs_configs", "How many layers should a head have?", shapes, timed=timed),
         *latency,
         *[resemble] * (len(study.teachers) > 1),  # it asks whether a head has more of its own teacher than of others
-        Notebook("07_significance", "Which differences are real?", tuple(systems(study)), last=compared),
+        Notebook("07_significance", "Which differences are real?", tuple(systems(study))),
     ]
 
 
