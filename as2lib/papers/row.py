@@ -34,14 +34,13 @@ def fit(
     data: default: the target set.  training: default: the study's `fit.adapt`, as the encoder `start` changes it.
     spec: what else `run.Scorer` names.
     """
-    pairs, parents = study.data.target, {}
+    parents = {}
     if objectives.declared(loss).balanced:
         spec = distillation(study) | spec
     if isinstance(start, Row):
         parents["start"] = going_on(study, start)
     elif start is not None:
         encoder = study.encoder(start)
-        pairs = target_of(study, encoder)
         training = training or with_changes(study.fit.adapt, encoder.adapt_fit)
         if study.data.transfer is None:
             spec = origin(encoder) | spec
@@ -52,7 +51,7 @@ def fit(
     if "words" not in spec:
         computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_defaults=True)
         spec |= {"max_length": study.data.max_length, **computing}
-    data = dict(data or splits(pairs))
+    data = dict(data or splits(study.data.target))
     if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
         first = study.data.transfer.train if study.data.transfer else []  # whose words are those of the study's texts
         data["vocabulary"] = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
@@ -129,11 +128,6 @@ def of_own_target(study: Study) -> bool:
     """Whether a study's target is a set of one's own, or the invented one, of which no paper says anything."""
     names = [sets.split_part(part)[0] for part in study.data.target.test]
     return not any(sets.is_known(name) and not name.startswith("sample") for name in names)
-
-
-def target_of(study: Study, backbone: Backbone) -> Pairs:
-    """The target set, with what this encoder learns it from."""
-    return study.data.target.model_copy(update={"train": backbone.train}) if backbone.train else study.data.target
 
 
 def scored(study: Study) -> dict[str, tuple[str, ...]]:

@@ -139,7 +139,6 @@ class Backbone(Strict):
     config: dict[Literal[*CONFIG_KEYS], Any] | None = Field(None, description="values as transformers takes them")
     reads: Literal["first", "mean"] = Field("first", description="what its classifier reads: one token, or all")
     size: str = Field("", description="what tables say of it beside a name, such as 6 layers")
-    train: Parts | None = Field(None, min_length=1, description="what it adapts to; default: data.target's")
     transfer_fit: dict[str, Any] = Field({}, description="what differs from fit.transfer")
     adapt_fit: dict[str, Any] = Field({}, description="what differs from fit.adapt")
     direct_fit: dict[str, Any] = Field({}, description="what differs from fit.direct")
@@ -251,7 +250,6 @@ class Govern(Strict):
     unlabelled: Parts = Field(min_length=1, description="pair sets whose labels are not read")
     start: Literal["transfer", "backbone"] = Field(description="continue from the transfer step, or not")
     transfer: Pairs | None = Field(None, description="of a transfer step of its own, which leaves the pool unseen")
-    transfer_fit: Training | None = Field(None, description="of that step; default: fit.transfer")
     teachers: list[Encoder] = Field(min_length=1, description="of growing size")
     student: Encoder
     teacher_fit: Training | None = Field(None, description="of a teacher; default of all three: fit.adapt")
@@ -347,8 +345,6 @@ class Params(Strict):
             raise ValueError(f"mhs.body: expected all but one of {depth!r} layers, got {self.mhs.body}")
         if self.teachers[self.own_teacher].scores:
             raise ValueError(f"teachers.{self.own_teacher}: expected an encoder: the first is the student's own")
-        if same := sorted(self.bases.keys() & self.teachers.keys()):
-            raise ValueError(f"bases.{same[0]}: expected a name that no teacher has")
         for name, own in self.own.items():
             if unknown := [teacher for teacher in own.teachers if teacher not in self.teachers]:
                 raise ValueError(f"own.{name}.teachers: expected some of {', '.join(self.teachers)}; got {unknown[0]}")

@@ -293,7 +293,7 @@ def direct(study: Study) -> list[Row]:
         encoder = study.encoder(system.run if role == "teacher" else study.base_of(name))
         learns = objective(study.teachers[name])
         learns["training"] = row.with_changes(study.fit.direct, encoder.direct_fit)
-        fitted = fit(study, data=row.splits(row.target_of(study, encoder)), **learns, **row.origin(encoder))
+        fitted = fit(study, **learns, **row.origin(encoder))
         label, seeds = f"{system.label}, no transfer", tuple(study.grid_seeds)
         rows.append(Row(f"direct/{system.run}", label, "no transfer", **fitted, seeds=seeds))
     return planned(study, rows)

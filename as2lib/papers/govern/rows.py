@@ -120,6 +120,6 @@ def starting(study: Study, encoder: Encoder) -> dict[str, Any]:
     if settings.transfer is None:
         return {"start": of_study(study, encoder.of), **layers}
     backbone, name = study.encoder(encoder.of), f"govern/transfer/{encoder.of}"
-    training = with_changes(settings.transfer_fit or study.fit.transfer, backbone.transfer_fit)
+    training = with_changes(study.fit.transfer, backbone.transfer_fit)
     first = fit(study, data=splits(settings.transfer), training=training, **origin(backbone))
     return {"start": Row(name, name, "transfer", **first, seeds=(0,)), **layers}
