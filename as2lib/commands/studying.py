@@ -24,10 +24,9 @@ from as2lib.papers import Study
 from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
 from as2lib.report.check import moved, write_manifest
 from as2lib.study import findings, pages
-from as2lib.study.encoders import KNOWN_TENSORS
 from as2lib.study.fit_missing import fit_missing, gpus
 from as2lib.study.run import Run
-from as2lib.study.store import ERROR_FILE, noting
+from as2lib.study.store import ERROR_FILE, KNOWN_TENSORS, noting
 from as2lib.study.study import params_file
 
 PAGE_ERROR = "executed/{}.log"  # where a notebook that fails leaves its traceback, in its study's folder

@@ -37,7 +37,6 @@ from as2lib.paths import file_at, lock, whole_file
 from as2lib.precision import computing_on, machine
 from as2lib.ranker import Ranker
 from as2lib.score import on_threads, parts_of, probability, score
-from as2lib.study.encoders import require_known_tensors
 from as2lib.study.ensemble import Platt, calibration, combined, fitted
 from as2lib.study.run import Run
 
@@ -149,7 +148,6 @@ def build(store: Store, run: Run) -> tuple[Any, Any]:
         tokenizer = open_tokenizer(folder)
     elif run.encoders:
         [name] = run.encoders
-        require_known_tensors(name)
         model, tokenizer = cross_encoder.build(name, spec["backbone"].get("layers")), open_tokenizer(name)
     else:
         tokenizer = word_tokenizer(_texts(run.data["vocabulary"], each=True), spec["max_length"])

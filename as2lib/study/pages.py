@@ -9,9 +9,8 @@ from as2lib.study.store import json_sha256, read_json, write_json
 from as2lib.study.study import Study
 
 LIBRARY_FILES = ("**/*.py", "papers/**/*.csv", "report/template/*")  # what pages are made with, from the package
-MAKERS_OF_RUNS = tuple(  # what makes runs, which count by their keys
-    "cli.py commands/ fit/ losses/ models/ study/fit_missing.py study/make.py study/publishing.py".split()
-)
+# What makes runs, which count by their keys.
+MAKERS_OF_RUNS = ("cli.py", "commands/", "fit/", "losses/", "models/", "study/fit_missing.py", "study/make.py")
 
 
 def stamps(study: Study) -> dict[str, str]:

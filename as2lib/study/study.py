@@ -45,9 +45,7 @@ class Study(params.Params):
             if path.suffix not in (".yaml", ".yml"):  # anything else is a study's name
                 path = params_file(f"{study}.yaml")
             if not path.exists():
-                files = [file for folder in (find_root() / "params", params_folder()) for file in folder.glob("*.yaml")]
-                known = ", ".join(sorted({file.stem for file in files} - {"local"}))
-                raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {known}")
+                raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not in {find_root() / 'params'}")
             where, content = path.name, read_yaml(path)
             keys = content.get("study")
             if len(content) != 1 or not isinstance(keys, dict) or keys.get("name") != path.stem:

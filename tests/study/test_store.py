@@ -9,9 +9,9 @@ from safetensors.numpy import load_file, save_file
 
 from as2lib import Study, hub
 from as2lib.paths import PACKAGE
-from as2lib.study import encoders
-from as2lib.study.encoders import encoder_identity, require_known_tensors, tensors_fingerprint
+from as2lib.study import store
 from as2lib.study.run import Row
+from as2lib.study.store import encoder_identity, require_known_tensors, tensors_fingerprint
 from tests.first_hour.hub_like import COMMIT, cached, public_model
 from tests.study.conftest import STEP
 
@@ -52,16 +52,16 @@ def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root
 
 def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
     folder = encoder_folder(tmp_path / "encoder")
-    monkeypatch.setitem(encoders.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
+    monkeypatch.setitem(store.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))
     without = on_encoder(Study.load("tiny"), "org/encoder")
     (root / "params" / "local.yaml").write_text(f"local: {{org/encoder: {folder}}}\n")
     weights = dict(reversed(load_file(folder / "model.safetensors").items()))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})  # another file of the same tensors
     assert on_encoder(Study.load("tiny"), "org/encoder") == without
-    require_known_tensors.__wrapped__("org/encoder")
+    require_known_tensors("org/encoder")
     save_file({**weights, "a": weights["a"].T.copy()}, folder / "model.safetensors")
     with pytest.raises(ValueError, match=r"org/encoder: expected the weights of fingerprint \w+, got \w+"):
-        require_known_tensors.__wrapped__("org/encoder")
+        require_known_tensors("org/encoder")
 
 
 def test_any_other_encoder_is_its_commit_as_the_hubs_cache_has_it_or_its_tensors_wherever_it_lies(
