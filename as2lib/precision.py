@@ -1,11 +1,7 @@
-"""What this machine is called, where it computes, and in which precision."""
+"""What this machine is called, where it computes, and in which precision; torch is imported by what needs it."""
 
 import os
 import platform
-import re
-from pathlib import Path
-
-CPUINFO = Path("/proc/cpuinfo")
 
 
 def computing_on(device: str | None = None) -> str:
@@ -26,18 +22,18 @@ def computed_in(precision: str, device: str | None = None) -> str:
 
 
 def native_bf16(device: str | None = None) -> bool:
-    """Whether a device multiplies bf16 natively: a processor by its flags, an NVIDIA GPU from capability 8.0 on."""
+    """Whether a device multiplies bf16 natively: a processor that says so, an NVIDIA GPU from capability 8.0 on."""
+    import torch
+
     device = computing_on(device)
     if device.startswith("cuda"):
-        import torch
-
         return torch.cuda.get_device_capability(device) >= (8, 0)
-    flags = CPUINFO.read_text() if CPUINFO.exists() else ""
-    return device == "cpu" and any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16"))
+    processor = torch.cpu.get_capabilities()
+    return device == "cpu" and any(processor.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 def machine() -> str:
     """The name of the processor and its cores, which stands beside measured times."""
-    model_name = re.search(r"^model name\s*: *(.+)$", CPUINFO.read_text() if CPUINFO.exists() else "", re.MULTILINE)
-    processor = model_name[1] if model_name else platform.processor() or platform.machine()
-    return f"{processor}, {os.cpu_count()} cores"
+    import torch
+
+    return f"{torch.cpu.get_capabilities().get('cpu_name') or platform.machine()}, {os.cpu_count()} cores"
