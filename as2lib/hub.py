@@ -5,9 +5,10 @@ import sys
 from functools import cache
 from pathlib import Path
 
-HUB_NAME = re.compile(r"(?a)(?=.{1,96}$)(?!.*(--|\.\.))\w([\w.-]*\w)?(/\w([\w.-]*\w)?)?")  # as the hub has them
-FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what a model is read from
-OTHER_WEIGHTS = "*.bin"  # fetched where there are no safetensors
+import huggingface_hub  # which imports its parts when they are first used
+
+FILES = ["*.json", "*.txt", "*.model"]  # what a model is read from, beside its weights
+WEIGHTS = ("*.safetensors", "*.bin")  # the second are fetched where there are none of the first
 
 
 def folder(name: str, revision: str = "main") -> Path:
@@ -16,16 +17,15 @@ def folder(name: str, revision: str = "main") -> Path:
     Raises FileNotFoundError where the hub sends none.
     """
     config = cached_config(name, revision)
-    if config and any([*config.parent.glob(FILES[-1]), *config.parent.glob(OTHER_WEIGHTS)]):
+    if config and any(any(config.parent.glob(weights)) for weights in WEIGHTS):
         return config.parent
-    from huggingface_hub import snapshot_download
-
     print(f"as2: the hub is asked for {name}", file=sys.stderr, flush=True)
+    below = [f"*/{weights}" for weights in WEIGHTS]
     try:
-        for patterns in (FILES, [*FILES, OTHER_WEIGHTS]):
-            others = [f"*/{weights}" for weights in (FILES[-1], OTHER_WEIGHTS)]
-            path = Path(snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=others))
-            if any(path.glob(patterns[-1])):
+        for weights in WEIGHTS:
+            patterns = {"allow_patterns": [*FILES, weights], "ignore_patterns": below}
+            path = Path(huggingface_hub.snapshot_download(name, revision=revision, **patterns))
+            if any(path.glob(weights)):
                 break
     except Exception as error:  # each client has errors of its own
         reason = " ".join(str(error).split())
@@ -35,9 +35,10 @@ def folder(name: str, revision: str = "main") -> Path:
 
 def cached_config(name: str, revision: str = "main") -> Path | None:
     """The config.json of a model in the hub's cache, beside its other files; None where it is not there."""
-    from huggingface_hub import try_to_load_from_cache
-
-    path = try_to_load_from_cache(name, "config.json", revision=revision) if HUB_NAME.fullmatch(name) else None
+    try:
+        path = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision)
+    except ValueError:  # no name as the hub has them
+        return None
     return Path(path) if isinstance(path, str) else None
 
 
@@ -48,9 +49,7 @@ def commit(name: str, revision: str) -> str | None:
         return revision
     if config := cached_config(name, revision):
         return config.parent.name
-    from huggingface_hub import HfApi
-
     try:
-        return HfApi().model_info(name, revision=revision, timeout=10).sha
+        return huggingface_hub.HfApi().model_info(name, revision=revision, timeout=10).sha
     except Exception:  # no such name, no right to it, no network: each client has errors of its own
         return None

@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -19,14 +18,12 @@ from filelock import Timeout
 from typer import Argument, Option
 
 from as2lib.commands.options import Changes, StudyName, load_study
-from as2lib.hub import HUB_NAME
 from as2lib.papers import Study
-from as2lib.paths import find_root, lock, model_origin, whole_file, work_folder
+from as2lib.paths import find_root, lock, whole_file, work_folder
 from as2lib.report.check import moved, write_manifest
 from as2lib.study import findings, pages
 from as2lib.study.fit_missing import fit_missing, gpus
-from as2lib.study.run import Run
-from as2lib.study.store import ERROR_FILE, KNOWN_TENSORS, noting
+from as2lib.study.store import ERROR_FILE, noting
 from as2lib.study.study import params_file
 
 PAGE_ERROR = "executed/{}.log"  # where a notebook that fails leaves its traceback, in its study's folder
@@ -125,14 +122,9 @@ def plan(study: StudyName, changes: Changes = None) -> None:
         parents = ", ".join(parent.name for parent in run.parent_runs())
         print(f"{name:<36} {state}" + (f", from {parents}" if parents else ""))
     print(f"\n{loaded.name}: {len(loaded.plan)} runs: {', '.join(f'{count} {what}' for what, count in counts.items())}")
-    if names := unpinned(loaded.plan[name] for name in needed):
+    encoders = {name for run in needed for name in loaded.plan[run].encoders if "@" not in name}
+    if names := sorted(name for name in encoders if "hub" in store.encoder_identity(name)):
         print(f"unpinned: {', '.join(names)}; the hub's newest is taken, NAME@COMMIT in the study's file pins one")
-
-
-def unpinned(runs: Iterable[Run]) -> list[str]:
-    """The encoders of the hub from which some runs start, of which the study names no commit."""
-    names = {name for run in runs for name in run.encoders if HUB_NAME.fullmatch(name)} - {*KNOWN_TENSORS}
-    return sorted(name for name in names if not isinstance(model_origin(name)[0], Path))
 
 
 def fit(

