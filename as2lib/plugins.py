@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from as2lib.paths import find_root
+from as2lib.paths import file_sha256, find_root
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
@@ -21,14 +21,9 @@ def is_path(text: object) -> bool:
 def source(path: str) -> str:
     """The SHA-256 of the source that defines an object: of its module's file, or of all of a package's."""
     file = Path(_module(path).__file__ or "")
-    if file.suffix != ".py":
-        raise ValueError(f"{path}: expected a module of Python source, got {file}")
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    digest = sha256()
-    for source_file in files:
-        name = source_file.relative_to(file.parent).as_posix()
-        digest.update(f"{name} {sha256(source_file.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()
+    names = (f"{each.relative_to(file.parent).as_posix()} {file_sha256(each)}\n" for each in files)
+    return sha256("".join(names).encode()).hexdigest()
 
 
 def load(path: str) -> Any:
