@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, read_config
 from as2lib.models.logits import Float32Linear
-from as2lib.paths import expanded, require_new, whole_folder
+from as2lib.paths import expanded, require_new, whole_file
 
 GRAPH = "model.onnx"
 
@@ -38,14 +38,14 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
     if not isinstance(encoder, PairEncoder) or hasattr(model.config, "exits"):
         kind = model.config.model_type
         raise ValueError(f"{name}: expected one encoder or a student with heads, got a {kind}, which is not exported")
-    with whole_folder(out) as folder:
+    with whole_file(out) as folder:
+        model.config.save_pretrained(folder)
+        encoder.save(folder)
         write_graph(model.eval(), encoder, folder / GRAPH)
         if int8:
             from onnxruntime.quantization import QuantType, quantize_dynamic
 
             quantize_dynamic(folder / GRAPH, folder / GRAPH, weight_type=QuantType.QInt8)
-        model.config.save_pretrained(folder)
-        encoder.save(folder)
         facts = {"precision": "int8" if int8 else "float32"}
         (folder / EXPORTED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
     return out

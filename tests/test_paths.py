@@ -1,10 +1,13 @@
 import errno
+import sys
+from contextlib import suppress
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 from filelock import Timeout
 
-from as2lib.paths import find_root, local_folder, lock, model_origin, read_yaml, whole_file, work_folder
+from as2lib.paths import PACKAGE, find_root, local_folder, lock, model_origin, read_yaml, whole_file, work_folder
 from as2lib.study import Study, findings
 
 
@@ -25,6 +28,10 @@ def test_the_root_is_the_nearest_folder_upwards_with_params(project, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert find_root() == tmp_path
     monkeypatch.chdir(project)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # in a notebook
+    assert find_root() == project
+    monkeypatch.chdir(tmp_path)
+    assert find_root() == PACKAGE.parent
     monkeypatch.setenv("AS2_ROOT", str(tmp_path))
     assert find_root() == tmp_path
 
@@ -74,14 +81,16 @@ def test_an_alias_and_a_merge_stand_for_what_they_name_and_an_exponent_makes_a_n
     assert read_yaml(path) == {"a": {"x": 1e-3}, "b": {"x": 1e-3}, "c": {"x": 1e-3, "y": [500.0]}}
 
 
-def test_a_file_appears_whole_or_not_at_all_in_a_home_too(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(ZeroDivisionError), whole_file("~/new/file") as temporary:
-        temporary.write_text(f"half{1 / 0}")
-    assert list((tmp_path / "new").iterdir()) == []
-    with whole_file("~/new/file") as temporary:
-        temporary.touch()
-    assert (tmp_path / "new" / "file").exists()
+def test_a_file_and_a_folder_appear_whole_or_not_at_all(tmp_path):
+    for write in (Path.touch, Path.mkdir):
+        place = tmp_path / write.__name__ / "new"
+        with suppress(ZeroDivisionError), whole_file(place) as temporary:
+            write(temporary)
+            raise ZeroDivisionError
+        assert not place.exists()
+        with whole_file(place) as temporary:
+            write(temporary)
+        assert [*place.parent.iterdir()] == [place]
 
 
 def test_a_lock_is_held_once_and_a_disk_without_locks_is_refused_and_not_waited_for(own_root, monkeypatch):

@@ -12,7 +12,7 @@ from typer import Option
 
 from as2lib.commands.options import Encoder, OfStudy, Pairs, Precision, model_of
 from as2lib.data.sets import note
-from as2lib.paths import expanded, require_new, whole_folder, work_folder
+from as2lib.paths import expanded, require_new, whole_file, work_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -92,7 +92,7 @@ def train(
     )
     best_step = result.facts["best_step"] or result.facts["steps"]
     print(f"kept: the weights of step {best_step}", flush=True)
-    with whole_folder(out) as folder:
+    with whole_file(out) as folder:
         result.save(folder)
         dev_map = print_results(folder, splits, teachers, scores)
         facts = {

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from as2lib.paths import expanded, file_sha256, find_root, local_file, local_folder
+from as2lib.paths import expanded, file_sha256, find_root, local_folder
 
 COLUMNS = ("question_id", "question", "answer", "label")
 SPLITS = ("train", "dev", "test")
@@ -156,7 +156,7 @@ def resolve(source: str | Path, split: str | None = None) -> Location:
     is_named = isinstance(source, str) and (known or revision)  # a path is never a name
     if not (is_named and re.fullmatch(r"[\w.-]+/[\w.-]+", hub.name)):
         sets = f"{', '.join((*SAMPLES, *HUB_SETS))}, or a hub set as org/name@revision"
-        where = f'what is on no hub is mapped to a folder under "local:" in {local_file()}'
+        where = f'what is on no hub is mapped to a folder under "local:" in {find_root()}/params/local.yaml'
         raise FileNotFoundError(f"{source}: expected a file, a folder, or a set: {sets}; {where}")
     _require_split(name, split, SPLITS)
     return Location("hub", hub.name, split, revision=revision or "main", hub=hub)

@@ -34,7 +34,7 @@ from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import summary
 from as2lib.models import NOTHING, auto, cross_encoder  # noqa: F401  (auto: so that transformers knows our models)
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.paths import expanded, params_folder, read_yaml, whole_file
+from as2lib.paths import PARAMS, expanded, read_yaml, whole_file
 from as2lib.precision import computing_on
 from as2lib.score import autocast, log_odds, score
 
@@ -296,7 +296,7 @@ def encoder_of(name: str | Path, pairs: Dataset, max_length: int | None) -> tupl
         texts = [*pairs["question"][:], *pairs["answer"][:]]
         length = max_length or fitting_length(measured(pairs), word_tokenizer(texts, 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
-        start = read_yaml(params_folder() / "sample.yaml")["study"]["teachers"]["electra"]["config"]
+        start = read_yaml(PARAMS / "sample.yaml")["study"]["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
         return encoder, start | {"max_position_embeddings": length}
     encoder = load_encoder(name, max_length)

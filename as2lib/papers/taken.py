@@ -6,7 +6,7 @@ from dataclasses import replace
 from as2lib import hub
 from as2lib.models import COUNTING
 from as2lib.papers.row import as_it_is
-from as2lib.paths import file_at, model_origin
+from as2lib.paths import find_root, model_origin
 from as2lib.study import Study
 from as2lib.study.run import Row
 from as2lib.study.store import Store
@@ -46,7 +46,7 @@ def is_published(store: Store, row: Row) -> bool:
 def at_hand(row: Row) -> bool:
     """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
     [name] = row.encoders
-    return file_at(name).is_file() if row.scheme == "scores" else model_at_hand(name)
+    return (find_root() / name).is_file() if row.scheme == "scores" else model_at_hand(name)
 
 
 def model_at_hand(name: str) -> bool:

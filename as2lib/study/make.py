@@ -33,7 +33,7 @@ from as2lib.models.cosinet import Cosinet
 from as2lib.models.embedding import SentenceEncoder
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.paths import file_at, lock, whole_file
+from as2lib.paths import find_root, lock, whole_file
 from as2lib.precision import computing_on, machine
 from as2lib.ranker import Ranker
 from as2lib.score import on_threads, parts_of, probability, score
@@ -209,7 +209,7 @@ def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt:
             return numpy.stack([numpy.zeros_like(log_odds), log_odds], axis=1).astype(numpy.float32)
         return ensembles.mean_logits(of_members, teacher.facts.get("weights"))
     if teacher.run.kind == "ranker":
-        return teacher_logits(TeacherScores.read(file_at(teacher.run.spec["source"])).of(pairs), pairs)
+        return teacher_logits(TeacherScores.read(find_root() / teacher.run.spec["source"]).of(pairs), pairs)
     precision = run.spec["training"].get("precision", run.computing["precision"])
     path = teacher.folder / "logits" / f"{fingerprint(pairs)[:24]}-{precision}.parquet"
     if not path.exists():
@@ -233,7 +233,7 @@ def of_table(source: str, pairs: Dataset) -> numpy.ndarray:
 
     Raises ValueError, that names the file, where log odds differ of which a probability does not tell.
     """
-    path = file_at(source)
+    path = find_root() / source
     log_odds = TeacherScores.read(path).of(pairs)
     scores = sigmoid(log_odds)
     if len(numpy.unique(log_odds[scores == 1])) > 1:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from as2lib import hub, plugins
 from as2lib.data import sets
 from as2lib.data.pretrained import folder_of
-from as2lib.paths import PACKAGE, file_at, file_sha256, find_root, lock, model_origin, whole_file, work_folder
+from as2lib.paths import PACKAGE, file_sha256, find_root, lock, model_origin, whole_file, work_folder
 from as2lib.study.params import Params
 from as2lib.study.run import VERSIONS, Run
 
@@ -136,7 +136,7 @@ class Store:
         weights = {"weights": self.encoder_identity(run.encoders[0])} if run.encoders else {}
         if "words" in run.spec:
             vectors = run.spec["words"]["vectors"]
-            file = {"sha256": file_sha256(find_root() / vectors["name"])} if vectors["source"] == "file" else {}
+            file = self.encoder_identity(vectors["name"]) if vectors["source"] == "file" else {}
             return asked | {"vectors": {"version": VECTORS_VERSION, **weights, **file}}
         if "cascade" in run.spec:
             asked["classifiers"] = "glorot"  # what they start with: models/cascade.py
@@ -287,7 +287,7 @@ def encoder_identity(name: str) -> dict[str, Any]:
     """
     if name in KNOWN_TENSORS:
         return {"name": name, "tensors": KNOWN_TENSORS[name]}
-    if (file := file_at(name)).is_file():
+    if (file := find_root() / name).is_file():
         return {"sha256": file_sha256(file)}
     origin, revision = model_origin(name)
     if isinstance(origin, Path):

@@ -1,16 +1,16 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
-import sys
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import yaml
 from pydantic import ValidationError
 
 from as2lib.data.sets import is_watched
-from as2lib.paths import find_root, params_folder, read_yaml, settle_notebook, with_numbers
+from as2lib.paths import PARAMS, Loader, find_root, read_yaml
 from as2lib.study import params, run
 from as2lib.study.run import Notebook, Row, Run
 from as2lib.study.store import Store, StoredRun
@@ -32,20 +32,21 @@ class Study(params.Params):
         """
         if not isinstance(overrides or {}, dict):
             raise ValueError(f"overrides: expected keys and values, by papermill's -y or -f, got {overrides!r:.60}")
-        if "ipykernel" in sys.modules:  # a notebook's, which papermill runs in any folder
-            settle_notebook()
         if isinstance(study, Study):
             if not overrides:
                 return study
             where, keys = study.name, study.model_dump(exclude_unset=True)
         elif isinstance(study, dict):
-            where, keys = f"the parameters of {study.get('name')}", with_numbers(study)
+            where = f"the parameters of {study.get('name')}"
+            keys = yaml.load(yaml.safe_dump(study, sort_keys=False), Loader)  # in papermill's 1e-3 is text
         else:
             path = Path(study)
             if path.suffix not in (".yaml", ".yml"):  # anything else is a study's name
                 path = params_file(f"{study}.yaml")
             if not path.exists():
-                raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not in {find_root() / 'params'}")
+                files = [file for folder in (find_root() / "params", PARAMS) for file in folder.glob("*.yaml")]
+                known = ", ".join(sorted({file.stem for file in files} - {"local"}))
+                raise FileNotFoundError(f"no study {str(study)!r}: {path.name} is not there; known: {known}")
             where, content = path.name, read_yaml(path)
             keys = content.get("study")
             if len(content) != 1 or not isinstance(keys, dict) or keys.get("name") != path.stem:
@@ -151,4 +152,4 @@ def problems(error: ValidationError) -> str:
 def params_file(name: str) -> Path:
     """A file of `params/` by its name: the root's, or else the one that comes with the library."""
     path = find_root() / "params" / name
-    return path if path.exists() else params_folder() / name
+    return path if path.exists() else PARAMS / name

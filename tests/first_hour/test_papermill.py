@@ -4,7 +4,6 @@ A notebook's cells up to the one that loads its study are run here, with papermi
 notebook is run by papermill itself.
 """
 
-import sys
 from pathlib import Path
 
 import nbformat
@@ -14,8 +13,7 @@ from papermill.cli import papermill
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from as2lib import Study, paths
-from as2lib.paths import find_root
+from as2lib import Study
 from tests.first_hour.hub_like import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -69,13 +67,3 @@ def test_papermill_runs_a_file_outside_a_project_in_the_clone_of_the_library(els
     shown = nbformat.read("out.ipynb", as_version=4).cells[-1].outputs[0].text
     assert shown == "mine | 2\n"
     assert {path.name for path in elsewhere.iterdir()} == {"in.ipynb", "out.ipynb", "sample.yaml"}
-
-
-def test_a_notebook_outside_a_project_and_a_clone_says_how_to_name_one(elsewhere, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipykernel", paths)  # as in a kernel
-    assert loaded(NOTEBOOKS[3], study="sample").name == "sample"
-    assert find_root() == ROOT
-    monkeypatch.delenv("AS2_ROOT")
-    monkeypatch.setattr(paths, "PACKAGE", elsewhere / "site-packages" / "as2lib")
-    with pytest.raises(FileNotFoundError, match="AS2_ROOT=FOLDER"):
-        loaded(NOTEBOOKS[3], study="sample")
