@@ -44,14 +44,11 @@ def compare(
     judged = trec_table(judgements, "query_id 0 doc_id relevance", "relevance")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     ids = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
-    if len(ids) < 2:
-        got = f"got {len(ids)} under policy {questions}"
-        raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
     values: dict[str, pd.DataFrame] = {}
     rows: dict[str, dict[str, Any]] = {}
     for run in runs:  # a pattern stands for the seeds of a system: the mean of each question
-        seeds = [values_of(path, judged, ids, names) for path in sorted(glob(run)) or [run]]
-        values[run] = sum(seeds[1:], seeds[0]) / len(seeds)
+        seeds = [values_of(path, judged, names).loc[ids] for path in sorted(glob(run)) or [run]]
+        values[run] = sum(seeds) / len(seeds)
         means = {ranking.MEANS.get(name, name): ranking.scale(name) * values[run][name].mean() for name in names}
         rows[run] = {"run": Path(run).name, **means}
     first, scale = names[0], ranking.scale(names[0])
@@ -69,32 +66,28 @@ def compare(
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 
-def values_of(path: str, judged: "pd.DataFrame", ids: "pd.Index", measures: Sequence[str]) -> "pd.DataFrame":
-    """Each measure of each of the questions in a run, its ties broken against it; says what does not match.
+def values_of(path: str, judged: "pd.DataFrame", measures: Sequence[str]) -> "pd.DataFrame":
+    """Each measure of each judged question in a run, its ties broken against it; says what does not match.
 
     Judged questions that it lacks count as 0, as do correct candidates that it leaves out; a candidate without a
     judgement is incorrect.
     """
     from as2lib.metrics import ranking
 
-    run = trec_table(path, "query_id Q0 doc_id rank score tag", "score")
-    pairs = run.merge(judged, "left", ["query_id", "doc_id"])
-    if pairs["relevance"].isna().all():
-        ranked, expected = (" ".join(table.iloc[0][["query_id", "doc_id"]]) for table in (run, judged))
-        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got {ranked}")
-    there = judged["query_id"].isin(run["query_id"])
-    lacking, unjudged = len({*ids} - {*run["query_id"]}), int(pairs["relevance"].isna().sum())
-    absent = int(there.sum() - pairs["relevance"].notna().sum())
-    for count, what in (
-        (lacking, "judged questions are not in it: counted as 0"),
-        (absent, "judged candidates are not in it: the correct ones count as never found"),
-        (unjudged, "candidates have no judgement: incorrect"),
-    ):
-        if count:
-            note(f"{path}: {count} {what}")
-    pairs = pairs.fillna({"relevance": 0}).sort_values(["score", "relevance"], ascending=[False, True])
+    pairs = trec_table(path, "query_id Q0 doc_id rank score tag", "score")
+    pairs = pairs.merge(judged, "outer", ["query_id", "doc_id"], indicator="side")
+    absent, unjudged = (int((pairs["side"] == side).sum()) for side in ("right_only", "left_only"))
+    if len(pairs) == absent + unjudged:
+        expected = " ".join(judged.iloc[0][["query_id", "doc_id"]])
+        raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got others")
+    if absent or unjudged:
+        note(
+            f"{path}: {absent} judged candidates are not in it, never found; {unjudged} of it are not judged, incorrect"
+        )
+    pairs = pairs[pairs["side"] != "right_only"].fillna({"relevance": 0})
+    pairs = pairs.sort_values(["score", "relevance"], ascending=[False, True])
     pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
-    return ranking.calculate(*(table[table["query_id"].isin(ids)] for table in (judged, pairs)), measures)
+    return ranking.calculate(judged, pairs, measures)
 
 
 def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
@@ -109,10 +102,9 @@ def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
         rows = [line.split() for line in file] or [[]]
     table = pd.DataFrame([row if len(row) == len(names) else [None] * len(names) for row in rows], columns=names)
     table[number] = pd.to_numeric(table[number], errors="coerce", downcast="integer")
-    if (wrong := table[number].isna() | ((number == "relevance") & (table[number] % 1 != 0))).any():
+    wrong = table[number].isna() | ((number == "relevance") & (table[number] % 1 != 0))
+    if (wrong := wrong | table.duplicated(["query_id", "doc_id"])).any():
         row = int(wrong.argmax())
-        raise ValueError(f"{path}: row {row + 1}: expected {fields} (TREC), got {' '.join(rows[row])!r:.60}")
-    if (twice := table.duplicated(["query_id", "doc_id"])).any():
-        row = table[twice].iloc[0]
-        raise ValueError(f"{path}: row {row.name + 1}: {row['query_id']} {row['doc_id']} stands there twice")
+        got = f"got {' '.join(rows[row])!r:.60}"
+        raise ValueError(f"{path}: row {row + 1}: expected {fields} (TREC), each candidate once; {got}")
     return table
