@@ -1,8 +1,8 @@
 """`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
 
+import os
 import shutil
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from as2lib.commands.options import Encoder, OfStudy, Pairs, Precision, model_of
-from as2lib.data.sets import note
-from as2lib.paths import expanded, require_new, whole_file, work_folder
+from as2lib.paths import require_new, whole_file
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -46,10 +45,10 @@ def train(
     study: OfStudy = "sample",
 ) -> None:
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
-    out = expanded(out).resolve()
-    options = {name: value for name, value in locals().items() if value is not None}
-    settings = {name: options[name] for name in FIT_OPTIONS if name in options}
-    asked = sha256(repr(options).encode()).hexdigest()[:24]
+    options = locals()
+    settings = {name: options[name] for name in FIT_OPTIONS if options[name] is not None}
+    import torch
+
     from as2lib import fit
     from as2lib.data.encode import cut_share
     from as2lib.data.teacher_scores import TeacherScores
@@ -57,12 +56,10 @@ def train(
     from as2lib.fit.loop import encoder_of, measured
     from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
     from as2lib.precision import computed_in, computing_on
-    from as2lib.ranker import only_orders
 
+    out = out.resolve()
     require_new(out)
     teachers, tables, model = teacher or [], teacher_scores or [], model or DEFAULT_ENCODER
-    for name in filter(only_orders, teachers):
-        raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     loss = objectives.checked(loss, len(teachers) + len(tables))
     if not objectives.declared(loss).balanced and {"alpha", "tau"} & settings.keys():
         raise ValueError(f"--alpha, --tau: expected a loss that weighs labels and teachers, such as kd; got {loss}")
@@ -74,42 +71,34 @@ def train(
     settings["precision"] = computed_in(precision)
     settings["learning_rate"] = learning_rate or LEARNING_RATES[model == NOTHING]
     if model == NOTHING:
-        import torch
-
         torch.set_num_threads(1)  # a small model gains nothing by more
-        is_long = 3 * len(splits["train"]) > STEPS_FROM_NOTHING * settings.get("batch_size", 32)
-        if is_long and not (epochs or steps):
+        if not (epochs or steps) and 3 * len(splits["train"]) > STEPS_FROM_NOTHING * (batch_size or 32):
             settings["steps"] = STEPS_FROM_NOTHING
     teachers = [str(model_of(name, study)) for name in teachers]
     scores = [TeacherScores.read(path) for path in tables]
     line = ", ".join(f"{name} {value}" for name, value in settings.items())
     print(f"training on {computing_on()}: loss {loss}, {line}", flush=True)
-    fit_folder = work_folder() / "trained" / f"{asked}.partial"
     log_odds = [teacher.of(splits["train"]) for teacher in scores]
+    fit_folder = out.with_name(f"{out.name}.partial")
     known = {"encoder": encoder, "folder": fit_folder, "allow_shared_questions": True}  # that is seen to
     result = fit.train(
         splits["train"], start, loss, [*teachers, *log_odds], splits["dev"], progress=True, **known, **settings
     )
-    best_step = result.facts["best_step"] or result.facts["steps"]
-    print(f"kept: the weights of step {best_step}", flush=True)
     with whole_file(out) as folder:
         result.save(folder)
         dev_map = print_results(folder, splits, teachers, scores)
         facts = {
             "encoder": base_name(model),
-            "teachers": ", ".join(map(base_name, [*teachers, *tables])),
+            "teachers": ", ".join(map(base_name, [*teachers, *tables])) or "none",
             "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
             "loss": loss,
-            "dev MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
-            "parameters": f"{result.facts['parameters']:,}",
             "tokens of a pair": encoder.max_length,
-            "steps": f"{best_step} of {result.facts['steps']}",
-            "seed": seed,
-            "trained in": result.facts["precision"],
+            **settings,
+            **result.facts,
+            "dev_MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
         }
         card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
-        rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items() if value not in (None, ""))
-        text = card.substitute(title=out.name, rows=rows)
+        text = card.substitute(title=out.name, rows="\n".join(f"| {name} | {value} |" for name, value in facts.items()))
         (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")
     shutil.rmtree(fit_folder)  # only now: where the save fails, the same command goes on
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
@@ -149,13 +138,9 @@ def print_results(
             tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
         rows |= {(split, name): metrics_row(f"{split}: {name}", table) for name, table in tables.items()}
     print_rows([*rows.values()], "policy answered, ties against the system")
-    for (split, name), row in rows.items():
-        floor = rows.get((split, "word overlap"), {"MAP": 0})
-        if split == "dev" and name.startswith("teacher ") and row["MAP"] < floor["MAP"]:
-            note(f"{name} ranks dev below word overlap: are its scores log odds, the higher the better?")
     return rows["dev", "this model"]["MAP"]
 
 
 def base_name(name: str) -> str:
     """The name of a model or a file, without the folders of this machine."""
-    return Path(name).name if expanded(name).exists() else name
+    return Path(name).name if os.path.exists(name) else name
