@@ -13,14 +13,12 @@ from as2lib.commands.options import Encoder, Pairs
 from as2lib.commands.training import splits_of
 from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
 from as2lib.papers import Study
-from as2lib.papers.taken import model_at_hand
-from as2lib.paths import expanded, find_root, read_yaml, whole_file
+from as2lib.paths import find_root, read_yaml, whole_file
 from as2lib.study.params import STUDY_NAME
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-LARGER = "sentence-transformers/all-mpnet-base-v2"  # what teachers start from beside the default encoder, if at hand
 TEMPLATE = Path(__file__).with_name("own.yaml")
 QUICK_QUESTIONS = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
@@ -36,9 +34,7 @@ def init(
     from as2lib.data.pairs import draw_questions, filter_questions, label_blind_order, order_warning
 
     root = find_root()
-    if name is None:  # My Data.tsv → my-data
-        stem = Path(pairs.partition("@")[0]).resolve().stem.lower()
-        name = re.sub(r"^[^a-z]+", "", re.sub(r"[^a-z0-9_]+", "-", stem))[:64].rstrip("-")
+    name = name or Path(pairs.partition("@")[0]).stem
     if not re.fullmatch(STUDY_NAME, name) or name == "local":
         raise ValueError(f"--name: expected letters, digits, - and _, at most 64, the first one a letter; got {name}")
     file, folder = root / "params" / f"{name}.yaml", root / "data" / name
@@ -76,24 +72,19 @@ def values_of(pairs: "Dataset", name: str, quick: bool) -> dict[str, Any]:
     if config["model_type"] not in cross_encoder.BACKBONES or depth < 2:
         expected = f"two layers or more of {', '.join(cross_encoder.BACKBONES)}, which students are cut from"
         raise ValueError(f"--encoder {name}: expected {expected}; got {depth} of {config['model_type']}")
-    has_larger = name == DEFAULT_ENCODER and model_at_hand(LARGER)
-    layers = depth if has_larger else max(2, round(depth * 2 / 3))
+    layers = max(2, round(depth * 2 / 3))
     if name == NOTHING:
-        made_by_study = ("vocab_size", "pad_token_id")
-        config = {key: value for key, value in config.items() if key not in made_by_study}
+        config = {key: value for key, value in config.items() if key not in ("vocab_size", "pad_token_id")}
         config["max_position_embeddings"] = encoder.max_length + 32
         teacher = f"config: {json.dumps(config)}"
         student = f"config: {json.dumps(config | {'num_hidden_layers': layers})}"
     else:
-        place = os.path.relpath(expanded(name), find_root()) if expanded(name).is_dir() else name
-        teacher, student = f"name: {json.dumps(place)}", f"name: {json.dumps(place)}\n    layers: {layers}"
-    if has_larger:
-        teacher, depth = f"name: {LARGER}", cross_encoder.configuration(LARGER).num_hidden_layers
+        teacher = f"name: {json.dumps(os.path.relpath(name, find_root()) if os.path.isdir(name) else name)}"
+        student = f"{teacher}\n    layers: {layers}"
     steps = QUICK_STEPS if quick else EPOCHS * -(-len(pairs) // BATCH)
     return {
         "teacher": teacher,
         "student": student,
-        "cosine": f"\n    cosine: cosine:{name}" if name == DEFAULT_ENCODER else "",
         "depth": depth,
         "layers": layers,
         "body": layers - 1,
