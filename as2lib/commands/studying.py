@@ -61,7 +61,15 @@ def study(
             folder = root / "profiles" / profile
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
         config = ["--config", f"study={loadable(loaded)}", f"workers={workers}"]
-        code = run_group([sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config], root)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
+        command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config]
+        process = subprocess.Popen(command, cwd=root, env=os.environ | {"PATH": path}, process_group=0)
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # ends all of the group, on a cluster too
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait()
+            raise
         if left := unfinished(loaded):
             print(f"study {loaded.name}: not all is made, left: {'; '.join(left)}", file=sys.stderr)
         if code or left:
@@ -69,19 +77,6 @@ def study(
     page = pages.page_file(loaded, loaded.notebooks[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
     check(loadable(loaded))
-
-
-def run_group(command: list[str], folder: Path) -> int:
-    """The exit code of a command, in a process group of its own, which an interrupt of this process ends whole."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
-    sys.stdout.flush()
-    process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PATH": path}, process_group=0)
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        os.killpg(process.pid, signal.SIGINT)
-        process.wait()
-        raise
 
 
 def loadable(study: Study) -> str:
@@ -186,23 +181,18 @@ def page(
 
 def make_page(study: Study, name: str) -> None:
     """Run a notebook and make its page; one that fails leaves the page before it."""
-    from papermill import inspect_notebook
-
     from as2lib.report.pages import execute, render, studies_with_pages
 
     error, beside = study.folder / PAGE_ERROR.format(name[:2]), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
-        if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":
-            way_out = f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
-            raise ValueError(f"{source.name}: expected overrides = {{}} for a study's page, got {overrides}; {way_out}")
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
         execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
         fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
         lost = [str(place) for place, file in fresh.items() if loses_numbers(file, study.folder / place)]
-        if lost and (part := not_at_hand(study)):
-            print(f"{name}: {part} is not at hand, and {lost[0]} has numbers of it; what is published stays")
+        if lost:  # such as those of texts that are not on this machine
+            print(f"{name}: {lost[0]} has numbers that are not made here; what is published stays, until you remove it")
             return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
         up, names = "../" if page.parent == study.folder else "", [page.name for page in study.notebooks]
@@ -217,26 +207,13 @@ def make_page(study: Study, name: str) -> None:
 
 
 def loses_numbers(fresh: Path, published: Path) -> bool:
-    """Whether a table has blanks where the one that it would replace, of the same rows and columns, has numbers."""
+    """Whether a table has blanks where the one that it would replace, of as many rows and columns, has none."""
     if fresh.suffix != ".csv" or not published.exists():
         return False
     from pandas import read_csv
 
-    now, before = (read_csv(file, dtype=str, keep_default_na=False) for file in (fresh, published))
-    return now.shape == before.shape and bool(((now.to_numpy() == "") & (before.to_numpy() != "")).any())
-
-
-def not_at_hand(study: Study) -> str | None:
-    """The first of the sets that a study learns from, ranks or describes whose texts are not here; None: all are."""
-    from as2lib.data import load_parts
-
-    parts = {part for run in study.plan.values() for parts in run.data.values() for part in parts}
-    for part in sorted(parts | {f"{name}:train" for name in study.data.describe}):
-        try:
-            load_parts((part,), None)
-        except OSError:
-            return part
-    return None
+    now, before = (read_csv(file).isna().to_numpy() for file in (fresh, published))
+    return now.shape == before.shape and bool((now & ~before).any())
 
 
 def check(study: StudyName) -> None:
