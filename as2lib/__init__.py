@@ -2,14 +2,7 @@
 
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # for editors and type checkers
-    from as2lib import data, fit, losses, metrics, models
-    from as2lib.data.pairs import load_pairs
-    from as2lib.fit import train
-    from as2lib.ranker import Ranker
-    from as2lib.study.study import Study
+from typing import Any
 
 __all__ = ["Ranker", "Study", "data", "fit", "load_pairs", "losses", "metrics", "models", "train"]
 __version__ = "0.1.0"

@@ -20,13 +20,10 @@ COMMANDS += [studying.study, studying.plan, studying.fit, studying.page, studyin
 for command in COMMANDS:  # what `study` does not know is Snakemake's
     others = command is studying.study
     app.command(context_settings={"allow_extra_args": others, "ignore_unknown_options": others})(command)
-RESUMED = ("as2 fit", "as2 study", "as2 train")  # commands that keep what they have made when they are interrupted
 
 
 @app.callback(invoke_without_command=True)
-def as2(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="say which this is")] = False
-) -> None:
+def as2(context: typer.Context, version: Annotated[bool, typer.Option("--version")] = False) -> None:
     context.call_on_close(sys.stdout.flush)  # where typer sees a broken pipe
     if version:
         print(f"as2lib {__version__}")
@@ -38,10 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; what its user can mend is one line on stderr, and 2."""
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # a shell closed it
-            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -56,8 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: {line}", file=sys.stderr)
         return 2
     if code == 128 + signal.SIGINT:
-        way_on = "; what is finished is kept, and the same command goes on" if name in RESUMED else ""
-        print(f"{name}: interrupted{way_on}", file=sys.stderr)
+        print(f"{name}: interrupted; what is finished is kept", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
@@ -71,3 +63,7 @@ def line_of(error: Exception, name: str = "as2") -> str | None:
     if isinstance(error, OSError) or (isinstance(error, ValueError | KeyError) and raised_in.is_relative_to(PACKAGE)):
         return " ".join(str(error.args[0] if isinstance(error, KeyError) else error).split())
     return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

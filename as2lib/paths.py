@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 PACKAGE = Path(__file__).resolve().parent
 PARAMS = PACKAGE / "params"  # the studies that come with the library; in a clone a link
-EXPONENT_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 def find_root() -> Path:
@@ -77,7 +77,7 @@ class Loader(yaml.SafeLoader):
     """Reads YAML 1.1 in which 1e-3 is a number, too."""
 
 
-Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT_NUMBER, [*"-+.0123456789"])
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, [*"-+.0123456789"])
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -116,9 +116,7 @@ def lock(name: str, what: str = "", wait: bool = True) -> FileLock:
     Where another process holds it a line says that `what` is being made, and this one waits, or raises filelock's
     Timeout.
     """
-    path = work_folder() / "locks" / f"{name}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    held = FileLock(path, mode=0o666, fallback_to_soft=False)
+    held = FileLock(work_folder() / "locks" / f"{name}.lock", mode=0o666, fallback_to_soft=False)
     try:
         held.acquire(blocking=False)
     except Timeout:

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from as2lib.commands.options import AsJson, Measures, Policy
 from as2lib.data.sets import note
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def compare(
@@ -44,8 +41,7 @@ def compare(
     judged = trec_table(judgements, "query_id 0 doc_id relevance", "relevance")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     ids = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
-    values: dict[str, pd.DataFrame] = {}
-    rows: dict[str, dict[str, Any]] = {}
+    values, rows = {}, {}
     for run in runs:  # a pattern stands for the seeds of a system: the mean of each question
         seeds = [values_of(path, judged, names).loc[ids] for path in sorted(glob(run)) or [run]]
         values[run] = sum(seeds) / len(seeds)
@@ -60,14 +56,15 @@ def compare(
         rows[run] |= {"p": p, "verdict": side if p < 0.05 else "may be chance"}
     minus = f"{ranking.MEANS.get(first, first)} minus that of {Path(baseline).name}"
     line = f"difference: {minus}; p: permutation test, Holm's over {len(tests)}\n"
-    print_rows([*rows.values()], f"{line}{len(ids)} questions, policy {questions}, ties against the system", as_json)
+    line += f"{len(ids)} questions, policy {questions}, ties against the system"
+    print_rows([*rows.values()], line, as_json)
     if out:
         parts = [table.add_prefix(f"{Path(run).name} ") for run, table in values.items()]
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 
-def values_of(path: str, judged: "pd.DataFrame", measures: Sequence[str]) -> "pd.DataFrame":
-    """Each measure of each judged question in a run, its ties broken against it; says what does not match.
+def values_of(path: str, judged: Any, measures: Sequence[str]) -> Any:
+    """A table of each measure of each judged question in a run, its ties broken against it; says what does not match.
 
     Judged questions that it lacks count as 0, as do correct candidates that it leaves out; a candidate without a
     judgement is incorrect.
@@ -90,8 +87,8 @@ def values_of(path: str, judged: "pd.DataFrame", measures: Sequence[str]) -> "pd
     return ranking.calculate(judged, pairs, measures)
 
 
-def trec_table(path: str, fields: str, number: str) -> "pd.DataFrame":
-    """The rows of a TREC file.  number: the field that is one, the score or the relevance.
+def trec_table(path: str, fields: str, number: str) -> Any:
+    """The rows of a TREC file, a table.  number: the field that is one, the score or the relevance.
 
     Raises ValueError at a row of other fields or of half a grade, and at a candidate that stands there twice.
     """

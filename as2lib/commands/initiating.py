@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -16,10 +16,6 @@ from as2lib.papers import Study
 from as2lib.paths import find_root, read_yaml, whole_file
 from as2lib.study.params import STUDY_NAME
 
-if TYPE_CHECKING:
-    from datasets import Dataset
-
-TEMPLATE = Path(__file__).with_name("own.yaml")
 QUICK_QUESTIONS = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
 
@@ -31,7 +27,7 @@ def init(
     quick: Annotated[bool, Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    from as2lib.data.pairs import draw_questions, filter_questions, label_blind_order, order_warning
+    from as2lib.data.pairs import draw_questions, filter_questions
 
     root = find_root()
     name = name or Path(pairs.partition("@")[0]).stem
@@ -42,16 +38,13 @@ def init(
         if path.exists():
             raise ValueError(f"{path}: expected none, since it is written; give the study another --name")
     splits = splits_of(pairs, seed=0, allow_shared_questions=False)
-    if any(order_warning(split, part) for split, part in splits.items()):
-        splits = {name: part.select(label_blind_order(part.with_format("arrow")[:])) for name, part in splits.items()}
-        print("the study's files have each question's candidates in an order that does not give the labels away")
     if quick:
         splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in splits.items()}
     values = values_of(filter_questions(splits["train"], "answered"), encoder or DEFAULT_ENCODER, quick)
-    values |= {split: f"data/{name}/{split}.jsonl" for split in splits}
-    values |= {"study": json.dumps(name), "title": json.dumps(f"{name}: pairs of one's own")}
+    values |= {"study": name, **{split: f"data/{name}/{split}.jsonl" for split in splits}}
+    template = Template(Path(__file__).with_name("own.yaml").read_text(encoding="utf-8"))
     with whole_file(file) as temporary:
-        temporary.write_text(Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
+        temporary.write_text(template.substitute(values), encoding="utf-8")
         runs = len(Study.load(read_yaml(temporary)["study"]).plan)  # checked, before it has its name
         folder.mkdir(parents=True)
         for split, part in splits.items():
@@ -61,7 +54,7 @@ def init(
     print(f"written: {file}; change what you like, then: {command}")
 
 
-def values_of(pairs: "Dataset", name: str, quick: bool) -> dict[str, Any]:
+def values_of(pairs: Any, name: str, quick: bool) -> dict[str, Any]:
     """What stands in the template, of training pairs and of what teachers and students are cut from."""
     from as2lib.fit.loop import encoder_of
     from as2lib.models import cross_encoder

@@ -4,16 +4,12 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
 from as2lib.data.sets import note
 from as2lib.papers import Study
-from as2lib.paths import expanded
-
-if TYPE_CHECKING:
-    from as2lib.ranker import Ranker
 
 RANKERS = "a folder, a hub name, bm25, word_overlap, cosine:NAME (a sentence encoder), or a run of a study"
 StudyName = Annotated[str, Argument(help="a study's name, or its file")]
@@ -23,11 +19,6 @@ Model = Annotated[str, Argument(help=RANKERS)]
 Pairs = Annotated[str, Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Encoder = Annotated[str | None, Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')]
 Precision = Annotated[Literal["float32", "bf16", "auto"], Option(help="auto: bf16 where the machine has it")]
-Backend = Annotated[Literal["torch", "onnx"] | None, Option(help="default: an export's, or torch")]
-Device = Annotated[str | None, Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
-BatchSize = Annotated[int | None, Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
-MaxLength = Annotated[int | None, Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
-Drop = Annotated[float | None, Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
 OwnModel = Annotated[str | None, Option("--model", metavar="PACKAGE:CLASS", help="your own, of a folder")]
 AsJson = Annotated[bool, Option("--json", help="print the table as JSON")]
 Policy = Annotated[Literal["answered", "mixed", "all"], Option(help="which questions metrics count")]
@@ -47,14 +38,12 @@ def load_study(study: str, changes: list[str] | None = None) -> Study:
     return Study.load(study, overrides)
 
 
-def load_ranker(name: str, study: str, **settings: Any) -> "Ranker":
-    """The ranker of a name, of which a line or two say how it computes.  settings: of `Ranker.load`."""
+def load_ranker(name: str, study: str, **settings: Any) -> Any:
+    """The ranker of a name, of which a line says how it computes.  settings: of `Ranker.load`."""
     from as2lib.ranker import Ranker
 
     ranker = Ranker.load(model_of(name, study), **settings)
     note(f"{name} computes in {ranker.precision} on {ranker.device}")
-    if not ranker.is_probability:
-        note("scores order the candidates of a question; they are no probabilities")
     return ranker
 
 
@@ -62,9 +51,8 @@ def model_of(name: str, study: str) -> str | Path:
     """What `Ranker.load` is to load: a folder, first; that of a study's run; or the name.  Raises as `require_made`."""
     from as2lib.ranker import only_orders
 
-    folder = expanded(name)
-    if os.path.isdir(folder):  # of no name too long for a file either
-        return folder
+    if os.path.isdir(name):  # of no name too long for a file either
+        return Path(name)
     if only_orders(name) or name not in (loaded := load_study(study)).plan:
         return name
     require_made(loaded, name, model=True)
@@ -73,7 +61,5 @@ def model_of(name: str, study: str) -> str | Path:
 
 def require_made(study: Study, name: str, model: bool) -> None:
     """Raises FileNotFoundError where fits are to be made before a run, or its model, is there: for hours, perhaps."""
-    missing = study.store.needed([name], model)
-    if any(study.plan[other].kind == "fit" for other in missing):
-        way_out = f"`as2 fit {study.name} {name}` trains what is not here, {len(missing)} runs"
-        raise FileNotFoundError(f"{name}: no model of it is here; {way_out}")
+    if any(study.plan[other].kind == "fit" for other in study.store.needed([name], model)):
+        raise FileNotFoundError(f"{name}: no model of it is here; `as2 fit {study.name} {name}` trains what is missing")

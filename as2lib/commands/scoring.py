@@ -8,7 +8,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 from as2lib.commands import options
-from as2lib.paths import expanded
 
 
 def rank(
@@ -17,12 +16,7 @@ def rank(
     candidates: Annotated[list[str] | None, Argument(help="default: the lines of standard input")] = None,
     top: Annotated[int | None, Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
     out: Annotated[str | None, Option(help="of a file: CSV, TSV, JSONL, Parquet or a TREC run")] = None,
-    drop: options.Drop = None,
     precision: options.Precision = "float32",
-    backend: options.Backend = None,
-    device: options.Device = None,
-    batch_size: options.BatchSize = None,
-    max_length: options.MaxLength = None,
     own_model: options.OwnModel = None,
     study: options.OfStudy = "sample",
 ) -> None:
@@ -33,39 +27,35 @@ def rank(
     from as2lib.commands import tables
     from as2lib.data import load_pairs
 
-    path, pairs = expanded(question), None
-    if os.path.exists(path) and not os.path.isdir(path):  # no question that is too long for a name
+    pairs = None
+    if os.path.exists(question) and not os.path.isdir(question):  # no question that is too long for a name
         if candidates:
             raise ValueError(f"{question}: expected candidates in the file, got some beside it: {candidates[0]!r:.60}")
         tables.require_place(out, (*tables.TABLE_SUFFIXES, *tables.RUN_SUFFIXES), question)
         pairs = load_pairs(Path(question), questions=None)
     elif out or question == "-":
         raise ValueError(f"{question!r:.60}: expected a file of questions, got none of that name")
-    else:
-        candidates = candidates or lines_of_input(question)
-    computing = {"precision": precision, "backend": backend, "device": device}
-    ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
+    elif not candidates:
+        if sys.stdin.isatty():
+            print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
+        text = sys.stdin.read().removeprefix("\ufeff")  # a byte-order mark is none of the first one's text
+        candidates = [line.strip() for line in text.split("\n") if line.strip()]
+        if not candidates:
+            raise ValueError(
+                f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither"
+            )
+    ranker = options.load_ranker(model, study, precision=precision, model=own_model)
     if pairs is None:
-        for place, ranked in enumerate(ranker.rank(question, candidates, top, batch_size=batch_size), start=1):
+        for place, ranked in enumerate(ranker.rank(question, candidates, top), start=1):
             print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
         return
-    table = tables.best_first(tables.score_pairs(ranker, pairs, batch_size).assign(answer=pairs["answer"][:]))
+    table = tables.best_first(tables.score_pairs(ranker, pairs).assign(answer=pairs["answer"][:]))
     table = table[table["rank"] <= (top or len(table))]
     if out and Path(out).suffix.lower() in tables.RUN_SUFFIXES:
-        tables.write_run(table, out, model)
+        tables.write_trec(table, out, model)
     else:
         columns = "question_id rank candidate_id position score log_odds answer"
         tables.write_table(table.filter(columns.split()), out)
-
-
-def lines_of_input(question: str) -> list[str]:
-    """The candidates of a question on standard input, a line each.  Raises ValueError where there are none."""
-    if sys.stdin.isatty():
-        print(f"as2: no file is named {question!r:.60}: a question; its candidates, a line each:", file=sys.stderr)
-    lines = sys.stdin.read().removeprefix("\ufeff").split("\n")  # a byte-order mark is none of the first one's text
-    if candidates := [line.strip() for line in lines if line.strip()]:
-        return candidates
-    raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither")
 
 
 def score(
@@ -76,12 +66,7 @@ def score(
     trec: Annotated[str | None, Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
     questions: options.Policy = "answered",
     measures: options.Measures = "P@1 AP RR nDCG@10",
-    drop: options.Drop = None,
     precision: options.Precision = "float32",
-    backend: options.Backend = None,
-    device: options.Device = None,
-    batch_size: options.BatchSize = None,
-    max_length: options.MaxLength = None,
     own_model: options.OwnModel = None,
     as_json: options.AsJson = False,
     study: options.OfStudy = "sample",
@@ -95,7 +80,7 @@ def score(
     from as2lib.data.columns import NoLabels
     from as2lib.metrics import ranking
 
-    judgements = expanded(trec).with_suffix(".qrels") if trec else None
+    judgements = Path(trec).with_suffix(".qrels") if trec else None
     tables.require_place(out, tables.TABLE_SUFFIXES, pairs)
     tables.require_place(trec, (), pairs, out)
     tables.require_place(judgements, (), pairs, out, trec)
@@ -107,17 +92,16 @@ def score(
             texts = load_pairs(pairs, part, "all")
         except NoLabels:
             texts = load_pairs(pairs, part, None)
-        computing = {"precision": precision, "backend": backend, "device": device}
-        ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
-        title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)
+        ranker = options.load_ranker(model, study, precision=precision, model=own_model)
+        title, table = Path(pairs).name, tables.score_pairs(ranker, texts)
     else:
         title, loaded = split or "test", options.load_study(study)
         options.require_made(loaded, model, model=False)
         table = loaded.run(model).scores(title)
     if trec:
-        tables.write_run(tables.best_first(table), trec, model)
+        tables.write_trec(tables.best_first(table), trec, model)
         if "label" in table:
-            tables.write_trec(table, judgements, 0, label=table["label"])
+            tables.write_trec(table, judgements)
     if out:
         tables.write_table(table, out)
     if "label" in table:
@@ -131,11 +115,10 @@ def export(
     model: options.Model,
     out: Annotated[Path, Argument(help="a new folder")],
     int8: Annotated[bool, Option("--int8", help="dynamic int8 (default: float32)")] = False,
-    max_length: options.MaxLength = None,
     study: options.OfStudy = "sample",
 ) -> None:
     """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
     from as2lib.export import export
 
-    export(options.model_of(model, study), out, int8, max_length)
+    export(options.model_of(model, study), out, int8)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")

@@ -13,25 +13,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 from filelock import Timeout
 from typer import Argument, Option
 
 from as2lib.commands.options import Changes, StudyName, load_study
 from as2lib.papers import Study
-from as2lib.paths import find_root, lock, whole_file, work_folder
+from as2lib.paths import find_root, lock, work_folder
 from as2lib.report.check import moved, write_manifest
 from as2lib.study import findings, pages
 from as2lib.study.fit_missing import fit_missing, gpus
 from as2lib.study.store import ERROR_FILE, noting
-from as2lib.study.study import params_file
 
 PAGE_ERROR = "executed/{}.log"  # where a notebook that fails leaves its traceback, in its study's folder
 # What is to be made is told by content alone, and the study's lock is held here.
 SNAKEMAKE = "--workflow-profile none --forceall --nolock --rerun-incomplete --quiet all".split()
-
-
-# ---------------------------------------------------------------- a whole study
 
 
 def study(
@@ -41,15 +36,14 @@ def study(
     workers: Annotated[int | None, Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
     profile: Annotated[str | None, Option(help='"slurm", or the folder of a Snakemake profile')] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="say what would be made, and why")] = False,
-    changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored by what a shell starts in the background
         signal.signal(number, signal.default_int_handler)
-    loaded, root = load_study(study, changes), find_root()
+    loaded, root = load_study(study), find_root()
     if not (root / "Snakefile").exists():
-        where = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
-        raise FileNotFoundError(f"{root}: expected the repository's Snakefile and notebooks, got none: {where}")
+        way_out = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
+        raise FileNotFoundError(f"{root}: expected a Snakefile and notebooks, got none: {way_out}")
     if dry_run:
         print("\n".join(unfinished(loaded)) or f"study {loaded.name}: nothing to make")
         return
@@ -60,7 +54,7 @@ def study(
         if profile:
             folder = root / "profiles" / profile
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
-        config = ["--config", f"study={loadable(loaded)}", f"workers={workers}"]
+        config = ["--config", f"study={elsewhere(study)}", f"workers={workers}"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
         command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config]
         process = subprocess.Popen(command, cwd=root, env=os.environ | {"PATH": path}, process_group=0)
@@ -72,22 +66,15 @@ def study(
             raise
         if left := unfinished(loaded):
             print(f"study {loaded.name}: not all is made, left: {'; '.join(left)}", file=sys.stderr)
-        if code or left:
             raise typer.Exit(code or 1)
     page = pages.page_file(loaded, loaded.notebooks[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
-    check(loadable(loaded))
+    check(study)
 
 
-def loadable(study: Study) -> str:
-    """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
-    if study.variant == study.name and params_file(f"{study.name}.yaml").exists():
-        return study.name
-    path = work_folder() / "studies" / study.variant / f"{study.name}.yaml"
-    content = {"study": study.model_dump(mode="json", exclude_unset=True)}
-    with whole_file(path) as temporary:
-        temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return str(path)
+def elsewhere(study: str) -> str:
+    """What other processes, in folders of their own, load: a study's name, or where its file is."""
+    return str(Path(study).resolve()) if Path(study).suffix else study
 
 
 def unfinished(study: Study) -> list[str]:
@@ -96,9 +83,6 @@ def unfinished(study: Study) -> list[str]:
     reasons = {name: pages.why(study, name, stamp) for name, stamp in pages.stamps(study).items()}
     lines = [f"{system}: runs not made yet: {count}" for system, count in runs.items()]
     return lines + [f"{name}: {reason}" for name, reason in reasons.items() if reason]
-
-
-# ---------------------------------------------------------------- its runs
 
 
 def plan(study: StudyName, changes: Changes = None) -> None:
@@ -143,9 +127,6 @@ def publish(
     print(f"{len(publish(load_study(study), runs or None))} runs published")
 
 
-# ---------------------------------------------------------------- its pages
-
-
 def page(
     study: StudyName,
     name: Annotated[str | None, Argument(help="such as 03; default: all that are not as they should be")] = None,
@@ -154,33 +135,31 @@ def page(
     """Run a notebook of a study, and make its page."""
     loaded = load_study(study)
     first, *others = loaded.notebooks
-    if name:
-        names = [page.name for page in loaded.notebooks]
-        if not (matching := [page for page in names if name in (page, page[:2])]):
-            raise ValueError(f"expected one of {', '.join(names)}; got {name!r}")
-        return make_page(loaded, matching[0])
-    stamps, measured = pages.stamps(loaded), (loaded.folder / "scores" / "times").exists()
+    measured = (loaded.folder / "scores" / "times").exists()
     chosen = [page for page in others if not page.timed or measured] if beside else [*others, first]  # it reads others
-    failed = 0
-    for name in (page.name for page in chosen):
+    names = [page.name for page in chosen if name in (None, page.name, page.name[:2])]
+    if not names:
+        raise ValueError(f"expected one of {', '.join(page.name for page in chosen)}; got {name!r}")
+    stamps, failed = pages.stamps(loaded), False
+    for each in names:
         started = time.perf_counter()
-        with suppress(Timeout), lock(f"page-{loaded.variant}-{name}", wait=False):
-            if not pages.why(loaded, name, stamps[name]):
+        with suppress(Timeout), lock(f"page-{loaded.variant}-{each}", wait=False):
+            if not (name or pages.why(loaded, each, stamps[each])):
                 continue
             try:
-                make_page(loaded, name)
-                print(f"page {name}, {time.perf_counter() - started:.0f} s", flush=True)
+                make_page(loaded, each, elsewhere(study))
+                print(f"page {each}, {time.perf_counter() - started:.0f} s", flush=True)
             except Exception as problem:
-                failed += 1
+                failed = True
                 reason = traceback.format_exception_only(problem)[-1].splitlines()[0]
-                print(f"failed: {name}: {reason}   ({loaded.folder / PAGE_ERROR.format(name[:2])})", flush=True)
-    if not (beside or failed):
+                print(f"failed: {each}: {reason}   ({loaded.folder / PAGE_ERROR.format(each[:2])})", flush=True)
+    if not (name or beside or failed):
         write_manifest(loaded)
-    raise typer.Exit(int(bool(failed)))
+    raise typer.Exit(int(failed))
 
 
-def make_page(study: Study, name: str) -> None:
-    """Run a notebook and make its page; one that fails leaves the page before it."""
+def make_page(study: Study, name: str, name_or_file: str) -> None:
+    """Run a notebook and make its page; one that fails leaves the page before it.  name_or_file: of the study."""
     from as2lib.report.pages import execute, render, studies_with_pages
 
     error, beside = study.folder / PAGE_ERROR.format(name[:2]), work_folder() / "pages" / study.variant / name
@@ -188,7 +167,7 @@ def make_page(study: Study, name: str) -> None:
     with noting(error):
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
-        execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
+        execute(source, executed, {"study": name_or_file, "overrides": {}, "save": str(beside)})
         fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
         lost = [str(place) for place, file in fresh.items() if loses_numbers(file, study.folder / place)]
         if lost:  # such as those of texts that are not on this machine

@@ -13,21 +13,18 @@ from datasets import Dataset
 
 from as2lib.metrics import ranking
 from as2lib.metrics.questions import Questions
-from as2lib.paths import expanded, whole_file
+from as2lib.paths import whole_file
 from as2lib.ranker import Ranker
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 RUN_SUFFIXES = (".run", ".trec")
 
 
-# ---------------------------------------------------------------- scores
-
-
-def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -> pd.DataFrame:
+def score_pairs(ranker: Ranker, pairs: Dataset) -> pd.DataFrame:
     """A row a pair: question_id, candidate_id, label, position, score, log_odds, of which those that there are."""
     rows, questions = pairs.to_pandas(), Questions.together(pairs["question_id"][:])
     texts = rows["question"].tolist(), rows["answer"].tolist()
-    odds, _ = ranker.log_odds(*texts, questions.code, batch_size, sys.stderr.isatty())
+    odds, _ = ranker.log_odds(*texts, questions.code, None, sys.stderr.isatty())
     table = rows.filter(["question_id", "candidate_id", "label"]).assign(position=questions.place)
     table["score"] = ranker.probability(odds)
     if ranker.model is not None:
@@ -67,19 +64,16 @@ def print_rows(rows: list[dict[str, Any]], line: str, as_json: bool = False) -> 
     print(f"{table.to_string(index=False, float_format='{:.2f}'.format, na_rep='')}\n{line}", flush=True)
 
 
-# ---------------------------------------------------------------- files
-
-
 def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *others: str | Path | None) -> None:
     """Raises, before any work is done, for a file of another end, or one of the others that a command names."""
     if path is None:
         return
     if suffixes and Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path}: expected a file that ends in {', '.join(suffixes)}")
-    place, names = expanded(path).resolve(), [expanded(other).resolve() for other in others if other is not None]
+    place, names = Path(path).resolve(), [Path(other).resolve() for other in others if other is not None]
     if place in names or (place.exists() and not place.is_file()):
         raise ValueError(f"{path}: expected a file, another than those that are read or written")
-    expanded(path).parent.mkdir(parents=True, exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
 
 
 def write_table(table: pd.DataFrame, path: str | Path | None, **options: Any) -> None:
@@ -92,8 +86,8 @@ def write_table(table: pd.DataFrame, path: str | Path | None, **options: Any) ->
     if path is None:
         table.to_csv(sys.stdout, **options)
         return
-    suffix = expanded(path).suffix.lower()
-    with whole_file(expanded(path).resolve()) as temporary:  # a link stays one: what it names is replaced
+    suffix = Path(path).suffix.lower()
+    with whole_file(Path(path).resolve()) as temporary:  # a link stays one: what it names is replaced
         if suffix == ".parquet":
             table.to_parquet(temporary, index=False)
         elif suffix == ".jsonl":
@@ -103,18 +97,17 @@ def write_table(table: pd.DataFrame, path: str | Path | None, **options: Any) ->
     print(f"wrote {path}", file=sys.stderr)
 
 
-def write_run(table: pd.DataFrame, path: str | Path, tag: str) -> None:
-    """A TREC run of candidates, best first."""
-    columns = {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
-    write_trec(table, path, "Q0", **columns)
-
-
-def write_trec(table: pd.DataFrame, path: str | Path, second: str | int, **columns: Any) -> None:
-    """A TREC file: the question, a second field that nobody reads, the candidate, and some columns."""
+def write_trec(table: pd.DataFrame, path: str | Path, tag: str | None = None) -> None:
+    """A TREC run of candidates, best first, which has a tag; or their judgements."""
     if "candidate_id" not in table:  # then a candidate is called by its question and its place
         table = table.assign(candidate_id=table["question_id"].astype(str) + "-" + table["position"].astype(str))
-    ids = {"query_id": table["question_id"].map(field), "second": second, "doc_id": table["candidate_id"].map(field)}
-    write_table(pd.DataFrame(ids | columns), path, sep=" ", header=False, quoting=csv.QUOTE_NONE)
+    second = 0 if tag is None else "Q0"  # a field that nobody reads
+    rows = {"query_id": table["question_id"].map(field), "second": second, "doc_id": table["candidate_id"].map(field)}
+    if tag is None:
+        rows["label"] = table["label"]
+    else:
+        rows |= {"rank": table["rank"], "score": ranked_by(table), "tag": field(tag.replace("/", "-"))}
+    write_table(pd.DataFrame(rows), path, sep=" ", header=False, quoting=csv.QUOTE_NONE)
 
 
 def field(name: object) -> str:

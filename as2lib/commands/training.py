@@ -1,25 +1,19 @@
 """`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from as2lib.commands.options import Encoder, OfStudy, Pairs, Precision, model_of
 from as2lib.paths import require_new, whole_file
 
-if TYPE_CHECKING:
-    from datasets import Dataset
-
-    from as2lib.data.teacher_scores import TeacherScores
-
 STEPS_FROM_NOTHING = 600  # from nothing at most, unless a length is asked for: a first model in a minute
-FIT_OPTIONS = ("epochs", "steps", "evaluate_every", "batch_size", "alpha", "tau", "seed")  # those of `fit.train`
+FIT_OPTIONS = "epochs steps evaluate_every learning_rate batch_size max_length alpha tau seed".split()  # of `fit.train`
 
 
 def train(
@@ -29,9 +23,7 @@ def train(
     teacher: Annotated[list[str] | None, Option(help="any reranker; of several each has a head")] = None,
     loss: Annotated[str | None, Option(help="ce, ranknet, listwise_kl, kd, … or my.module:function")] = None,
     teacher_scores: Annotated[list[str] | None, Option(help="a table of what a teacher said")] = None,
-    alpha: Annotated[
-        float | None, Option(min=0, max=1, help="weight of the labels beside teachers (default: 0.5)")
-    ] = None,
+    alpha: Annotated[float | None, Option(min=0, max=1, help="weight of labels beside teachers; default: 0.5")] = None,
     tau: Annotated[float | None, Option(help="temperature of distillation (default: 3)")] = None,
     epochs: Annotated[int | None, Option(min=1, help="passes over the pairs (default: 3)")] = None,
     steps: Annotated[int | None, Option(min=1, help="batches, instead of epochs")] = None,
@@ -45,16 +37,15 @@ def train(
     study: OfStudy = "sample",
 ) -> None:
     """One model of your own pairs.  Its dev MAP is what `as2 score` gives, in float32."""
-    options = locals()
-    settings = {name: options[name] for name in FIT_OPTIONS if options[name] is not None}
+    settings = {name: value for name, value in locals().items() if name in FIT_OPTIONS and value is not None}
     import torch
 
     from as2lib import fit
     from as2lib.data.encode import cut_share
     from as2lib.data.teacher_scores import TeacherScores
     from as2lib.fit import objectives
-    from as2lib.fit.loop import encoder_of, measured
-    from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
+    from as2lib.fit.loop import measured
+    from as2lib.models import DEFAULT_ENCODER, NOTHING
     from as2lib.precision import computed_in, computing_on
 
     out = out.resolve()
@@ -64,12 +55,7 @@ def train(
     if not objectives.declared(loss).balanced and {"alpha", "tau"} & settings.keys():
         raise ValueError(f"--alpha, --tau: expected a loss that weighs labels and teachers, such as kd; got {loss}")
     splits = splits_of(pairs, seed, allow_shared_questions)
-    encoder, start = encoder_of(model, splits["train"], max_length)
-    share = f"{cut_share(measured(splits['train']), encoder):.1%}"
-    name = "a small encoder from nothing" if model == NOTHING else model
-    print(f"model: {name}; {encoder.max_length} tokens a pair, which cuts {share} of them", flush=True)
     settings["precision"] = computed_in(precision)
-    settings["learning_rate"] = learning_rate or LEARNING_RATES[model == NOTHING]
     if model == NOTHING:
         torch.set_num_threads(1)  # a small model gains nothing by more
         if not (epochs or steps) and 3 * len(splits["train"]) > STEPS_FROM_NOTHING * (batch_size or 32):
@@ -77,34 +63,34 @@ def train(
     teachers = [str(model_of(name, study)) for name in teachers]
     scores = [TeacherScores.read(path) for path in tables]
     line = ", ".join(f"{name} {value}" for name, value in settings.items())
-    print(f"training on {computing_on()}: loss {loss}, {line}", flush=True)
+    print(f"training {model} on {computing_on()}: loss {loss}, {line}", flush=True)
     log_odds = [teacher.of(splits["train"]) for teacher in scores]
-    fit_folder = out.with_name(f"{out.name}.partial")
-    known = {"encoder": encoder, "folder": fit_folder, "allow_shared_questions": True}  # that is seen to
-    result = fit.train(
-        splits["train"], start, loss, [*teachers, *log_odds], splits["dev"], progress=True, **known, **settings
-    )
-    with whole_file(out) as folder:
-        result.save(folder)
-        dev_map = print_results(folder, splits, teachers, scores)
+    folder = out.with_name(f"{out.name}.partial")
+    options = settings | {"folder": folder, "allow_shared_questions": True, "progress": True}  # that is seen to
+    result = fit.train(splits["train"], model, loss, [*teachers, *log_odds], splits["dev"], **options)
+    share = cut_share(measured(splits["train"]), result.encoder)
+    print(f"{result.encoder.max_length} tokens a pair, which cuts {share:.1%} of them", flush=True)
+    with whole_file(out) as temporary:
+        result.save(temporary)
+        dev_map = print_results(temporary, splits, teachers, scores)
         facts = {
-            "encoder": base_name(model),
-            "teachers": ", ".join(map(base_name, [*teachers, *tables])) or "none",
+            "encoder": model,
+            "teachers": ", ".join([*(teacher or []), *tables]) or "none",
             "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
             "loss": loss,
-            "tokens of a pair": encoder.max_length,
             **settings,
             **result.facts,
+            "max_length": result.encoder.max_length,
             "dev_MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
         }
         card = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
         text = card.substitute(title=out.name, rows="\n".join(f"| {name} | {value} |" for name, value in facts.items()))
-        (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")
-    shutil.rmtree(fit_folder)  # only now: where the save fails, the same command goes on
+        (temporary / "README.md").write_text(text, encoding="utf-8", errors="replace")
+    shutil.rmtree(folder)  # only now: where the save fails, the same command goes on
     print(f"written: {out}; now: as2 rank {out} QUESTION CANDIDATE …")
 
 
-def splits_of(source: str, seed: int, allow_shared_questions: bool) -> "dict[str, Dataset]":
+def splits_of(source: str, seed: int, allow_shared_questions: bool) -> dict[str, Any]:
     """Train, dev and test, all pairs.  Raises ValueError where one has no question with a correct candidate."""
     from as2lib.data.pairs import load_splits, require_apart
 
@@ -120,9 +106,7 @@ def splits_of(source: str, seed: int, allow_shared_questions: bool) -> "dict[str
     return splits
 
 
-def print_results(
-    folder: Path, splits: "dict[str, Dataset]", teachers: Sequence[str], scores: "Sequence[TeacherScores]"
-) -> float:
+def print_results(folder: Path, splits: dict[str, Any], teachers: Sequence[str], scores: Sequence[Any]) -> float:
     """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP, in percent."""
     from as2lib.commands.tables import metrics_row, print_rows, score_pairs
     from as2lib.ranker import Ranker
@@ -139,8 +123,3 @@ def print_results(
         rows |= {(split, name): metrics_row(f"{split}: {name}", table) for name, table in tables.items()}
     print_rows([*rows.values()], "policy answered, ties against the system")
     return rows["dev", "this model"]["MAP"]
-
-
-def base_name(name: str) -> str:
-    """The name of a model or a file, without the folders of this machine."""
-    return Path(name).name if os.path.exists(name) else name

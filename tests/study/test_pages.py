@@ -101,7 +101,7 @@ def study_root(tmp_path):
 
 
 def as2(environment, *arguments):
-    command = [sys.executable, "-m", "as2lib", *arguments]
+    command = [sys.executable, "-m", "as2lib.cli", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -151,7 +151,7 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, root_he
 
 def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_at_once_wait(study_root):
     root, environment = study_root
-    command = [sys.executable, "-m", "as2lib", "study", "tiny"]
+    command = [sys.executable, "-m", "as2lib.cli", "study", "tiny"]
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # as of what a shell starts in the background
     first = subprocess.Popen(command, env=environment | {"STUB_SECONDS": "600"}, preexec_fn=ignore)
     try:
