@@ -17,7 +17,3 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'as2lib' has no attribute {name!r}")
     module = import_module(f"as2lib.{_HOMES.get(name, name)}")
     return getattr(module, name) if name in _HOMES else module
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 
 PACKAGE = Path(__file__).resolve().parent
 PARAMS = PACKAGE / "params"  # the studies that come with the library; in a clone a link
-EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 def find_root() -> Path:
@@ -77,7 +76,7 @@ class Loader(yaml.SafeLoader):
     """Reads YAML 1.1 in which 1e-3 is a number, too."""
 
 
-Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, [*"-+.0123456789"])
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), None)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

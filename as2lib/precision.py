@@ -1,13 +1,13 @@
-"""What this machine is called, where it computes, and in which precision; torch is imported by what needs it."""
+"""What this machine is called, where it computes, and in which precision."""
 
 import os
 import platform
 
+import torch
+
 
 def computing_on(device: str | None = None) -> str:
     """The device that is asked for, if it is there; None: the GPU where there is one, else the processor."""
-    import torch
-
     device = str(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     try:
         torch.empty(0, device=device)
@@ -23,8 +23,6 @@ def computed_in(precision: str, device: str | None = None) -> str:
 
 def native_bf16(device: str | None = None) -> bool:
     """Whether a device multiplies bf16 natively: a processor that says so, an NVIDIA GPU from capability 8.0 on."""
-    import torch
-
     device = computing_on(device)
     if device.startswith("cuda"):
         return torch.cuda.get_device_capability(device) >= (8, 0)
@@ -34,6 +32,4 @@ def native_bf16(device: str | None = None) -> bool:
 
 def machine() -> str:
     """The name of the processor and its cores, which stands beside measured times."""
-    import torch
-
     return f"{torch.cpu.get_capabilities().get('cpu_name') or platform.machine()}, {os.cpu_count()} cores"

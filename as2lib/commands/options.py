@@ -38,11 +38,11 @@ def load_study(study: str, changes: list[str] | None = None) -> Study:
     return Study.load(study, overrides)
 
 
-def load_ranker(name: str, study: str, **settings: Any) -> Any:
-    """The ranker of a name, of which a line says how it computes.  settings: of `Ranker.load`."""
+def load_ranker(name: str, study: str, precision: str, own_model: str | None) -> Any:
+    """The ranker of a name, of which a line says how it computes."""
     from as2lib.ranker import Ranker
 
-    ranker = Ranker.load(model_of(name, study), **settings)
+    ranker = Ranker.load(model_of(name, study), precision=precision, model=own_model)
     note(f"{name} computes in {ranker.precision} on {ranker.device}")
     return ranker
 

@@ -41,10 +41,8 @@ def rank(
         text = sys.stdin.read().removeprefix("\ufeff")  # a byte-order mark is none of the first one's text
         candidates = [line.strip() for line in text.split("\n") if line.strip()]
         if not candidates:
-            raise ValueError(
-                f"{question!r:.60}: expected a file of that name, or candidates of a question; got neither"
-            )
-    ranker = options.load_ranker(model, study, precision=precision, model=own_model)
+            raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates for it; got neither")
+    ranker = options.load_ranker(model, study, precision, own_model)
     if pairs is None:
         for place, ranked in enumerate(ranker.rank(question, candidates, top), start=1):
             print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
@@ -92,7 +90,7 @@ def score(
             texts = load_pairs(pairs, part, "all")
         except NoLabels:
             texts = load_pairs(pairs, part, None)
-        ranker = options.load_ranker(model, study, precision=precision, model=own_model)
+        ranker = options.load_ranker(model, study, precision, own_model)
         title, table = Path(pairs).name, tables.score_pairs(ranker, texts)
     else:
         title, loaded = split or "test", options.load_study(study)

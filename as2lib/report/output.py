@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 
 from as2lib.papers import Study, pair_sets, row
 from as2lib.paths import find_root
-from as2lib.precision import machine
 from as2lib.report import figures, references, tables
 from as2lib.study import findings
 from as2lib.study.pages import page_file, runs
@@ -159,14 +158,15 @@ class Report:
         return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
 
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
-        """What `measure` returns, JSON values, and the machine where that was.
+        """What `measure` returns, JSON values, and the machine where that was; kept in `scores/times/<name>.json`.
 
-        It is kept as `scores/times/<name>.json`, published with the scores, and measured anew where that file is not
-        there or answers another question.  question: what decides the measurement, as JSON values.
+        question: what decides the measurement, as JSON values; it is measured anew where that file answers another.
         """
         path = find_root() / "reports" / self.study.variant / "scores" / "times" / f"{name}.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         if content.get("question") != json.loads(json.dumps(question)):
+            from as2lib.precision import machine  # with torch, as what is measured
+
             content = {"machine": machine(), "question": question, "times": measure()}
             if self.save and content["times"] is not None:
                 write_json(path, content)

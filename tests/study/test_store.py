@@ -84,7 +84,7 @@ import as2lib
 import as2lib.study.pages, as2lib.study.fit_missing
 from as2lib.cli import main
 
-assert {"Ranker", "Study", "load_pairs", "losses", "metrics", "train"} <= set(dir(as2lib))
+assert {"Ranker", "Study", "load_pairs", "losses", "metrics", "train"} <= set(as2lib.__all__)
 main(["plan", "sample"])
 as2lib.Study.load("sample").notebooks
 heavy = {"torch", "scipy", "transformers", "datasets", "pandas", "numpy", "httpx2"}
