@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from as2lib.data.pretrained import open_pretrained, open_tokenizer
-from as2lib.data.words import unknown_id, words_of
+from as2lib.data.words import unknown_id
 from as2lib.paths import find_root, whole_file, work_folder
 
-WINDOW = 5  # words on either side that count as near
 _BATCH = 512
 
 
@@ -27,16 +26,15 @@ class Embeddings(NamedTuple):
     vectors: np.ndarray
 
 
-def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequence[str] = ()) -> Embeddings:
+def embeddings(source: dict, identity: object, words: Iterable[str]) -> Embeddings:
     """The vectors of a corpus's words, from `work/vectors/` where they were made before.
 
-    source: `{"source": "file" | "encoder" | "ppmi", "name": path or model, "dimensions": d}`.
-    identity: of the source and of our version, as JSON values.  texts: what "ppmi" learns from.
-    A word that the source does not know has the vector of `unknown_vector`.
+    source: `{"source": "file" | "encoder" | "random", "name": path or model, "dimensions": d}`.
+    identity: of the source and of our version, as JSON values.
+    A word that the source does not know has the vector of `unknown_vector`; a random one knows none.
     """
-    words, kind = sorted(set(words)), source["source"]
-    made_of = [source, identity, words, list(texts) if kind == "ppmi" else []]
-    digest = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    words, kind, vector_of = sorted(set(words)), source["source"], {}
+    digest = hashlib.sha256(json.dumps([source, identity, words], sort_keys=True).encode()).hexdigest()
     path = work_folder() / "vectors" / f"{digest}.npy"
     if not path.exists():
         if kind == "file":
@@ -45,8 +43,6 @@ def embeddings(source: dict, identity: object, words: Iterable[str], texts: Sequ
                 raise ValueError(f"{source['name']}: expected {source['dimensions']} numbers a word, got others")
         elif kind == "encoder":
             vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
-        else:
-            vector_of = dict(zip(*ppmi_vectors(words_of(texts), source["dimensions"]), strict=True))
         unknown = (word for word in words if word not in vector_of)
         vector_of |= {word: unknown_vector(unknown_id(word), source["dimensions"]) for word in unknown}
         with whole_file(path) as temporary, temporary.open("wb") as stream:
@@ -74,33 +70,6 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> dict[str, np.ndarray
     if not vectors:
         raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
     return vectors
-
-
-def ppmi_vectors(texts: Sequence[Sequence[str]], dimensions: int) -> Embeddings:
-    """Positive pointwise mutual information of words at most `WINDOW` apart, reduced by truncated SVD.
-
-    A pair of words d apart counts 1 / d. Rows are U √S, scaled to length 1.
-    texts: the words of each text.  Source: Levy, Goldberg and Dagan 2015, with the eigenvalue weighting 0.5.
-    """
-    from scipy.sparse import csr_matrix
-    from sklearn.decomposition import TruncatedSVD
-
-    words = sorted({word for text in texts for word in text})
-    number = {word: i for i, word in enumerate(words)}
-    near = [
-        (number[a], number[b], 1 / apart)
-        for text in texts
-        for apart in range(1, WINDOW + 1)
-        for a, b in zip(text, text[apart:], strict=False)
-    ]
-    rows, columns, weights = map(np.array, zip(*near, strict=True))
-    once = csr_matrix((weights, (rows, columns)), shape=(len(words), len(words)))
-    together = (once + once.T).tocoo()
-    alone = np.asarray(together.sum(axis=1)).ravel()
-    information = together.data * together.sum() / (alone[together.row] * alone[together.col])
-    together.data = np.maximum(np.log(information), 0.0)
-    svd = TruncatedSVD(dimensions, random_state=0)
-    return Embeddings(words, _unit(svd.fit_transform(together.tocsr()) / np.sqrt(svd.singular_values_)))
 
 
 def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> np.ndarray:

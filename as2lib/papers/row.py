@@ -52,7 +52,7 @@ def fit(
         computing = study.fit.model_dump(include={"dropout", "attention"}, exclude_defaults=True)
         spec |= {"max_length": study.data.max_length, **computing}
     data = dict(data or splits(study.data.target))
-    if "config" in spec.get("backbone", {}) or spec.get("words", {}).get("vectors", {}).get("source") == "ppmi":
+    if "config" in spec.get("backbone", {}):
         first = study.data.transfer.train if study.data.transfer else []  # whose words are those of the study's texts
         data["vocabulary"] = tuple(dict.fromkeys([*first, *study.data.target.train]))  # each part once
     budget = (training or study.fit.adapt).model_dump(exclude_none=True)

@@ -174,8 +174,7 @@ def _of_words(store: Store, run: Run) -> tuple[Any, Any]:
     shape = dict(run.spec["words"])
     network = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
     words = set().union(*(_words(tuple(parts)) for parts in run.data.values()))
-    texts = _texts(run.data["vocabulary"]) if "vocabulary" in run.data else []
-    vectors = embeddings(shape.pop("vectors"), store.ingredients(run)["vectors"], words, texts)
+    vectors = embeddings(shape.pop("vectors"), store.ingredients(run)["vectors"], words)
     return network(vectors, **shape), WordEncoder(vectors.words, run.spec.get("unit"))
 
 

@@ -192,9 +192,9 @@ class Cascade(Strict):
 
 
 class Vectors(Strict):
-    """Static word vectors: of a text file, of single words in a sentence encoder, or of the study's own text."""
+    """Static word vectors: of a text file, of single words in a sentence encoder, or random, which tell words apart."""
 
-    source: Literal["file", "encoder", "ppmi"]
+    source: Literal["file", "encoder", "random"]
     name: str | None = Field(None, min_length=1, description="the file, or the encoder's hub name or folder")
     dimensions: Width = 300
 

@@ -6,7 +6,7 @@ import torch
 from sklearn.metrics.pairwise import cosine_similarity
 from transformers import AutoModel, AutoTokenizer
 
-from as2lib.data.vectors import embeddings, encoder_vectors, ppmi_vectors, read_vectors, unknown_vector
+from as2lib.data.vectors import embeddings, encoder_vectors, read_vectors, unknown_vector
 from as2lib.data.words import unknown_id
 from tests.first_hour.hub_like import public_model
 from tests.study.conftest import WORDS
@@ -21,16 +21,6 @@ def test_text_vectors_are_read_for_the_words_asked_for_also_numberbatchs(tmp_pat
     vectors = read_vectors(tmp_path / name, ["river", "bank", "unheard", "7"])
     expected = {"river": [2, 3], "bank": [pytest.approx(0.1), 4], "7": [1, 1]}
     assert {word: vector.tolist() for word, vector in vectors.items()} == expected
-
-
-def test_ppmi_of_two_words_by_hand():
-    # "a b" three times and "a c" once: with P(a) = 1/2, P(b) = 3/8, P(a, b) = 3/8, the information is ln 2
-    found = ppmi_vectors([["a", "b"]] * 3 + [["a", "c"]], 2)
-    a, b, c = found.vectors
-    assert abs(a @ b) < 1e-6  # b and c only ever stand beside a, and a beside them
-    assert b @ c == pytest.approx(1, abs=1e-6)
-    with pytest.raises(ValueError):
-        ppmi_vectors([["a", "b"]], 50)
 
 
 def test_a_sentence_encoders_words_are_centred_reduced_and_of_length_one(tmp_path):
@@ -56,3 +46,9 @@ def test_vectors_are_made_once_kept_in_half_precision_and_memory_mapped(root):
     numpy.testing.assert_allclose(found.vectors, [[2, 3], unknown_vector(unknown_id("unheard"), 2)], atol=1e-3)
     (root / "v.txt").unlink()  # nothing reads it again
     assert numpy.array_equal(embeddings(source, "1", ["unheard", "river"]).vectors, found.vectors)
+
+
+def test_random_vectors_are_a_words_own_in_whatever_corpus(root):
+    first, second = (embeddings({"source": "random", "dimensions": 4}, "1", words) for words in ("ab", "cb"))
+    assert numpy.array_equal(first.vectors[1], second.vectors[0])
+    assert not numpy.array_equal(*first.vectors)

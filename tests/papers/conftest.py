@@ -27,7 +27,7 @@ def tiny(root: Path) -> dict:
     params["data"]["transfer"] = pair_set(root, "transfer")
     params["mhs"]["heads"] = [1, 2]
     params["latency"] = {"batch": 1, "tokens": 8, "repeats": 2, "rows": ["base/electra", "mhs/3h1"]}
-    words = {"vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "seeds": [0]}
+    words = {"vectors": {"source": "random", "dimensions": 8}, "hidden": 6, "seeds": [0]}
     params["cosinet"] = {**words, "pointwise": EPOCHS, "listwise": EPOCHS}
     return params
 

@@ -32,7 +32,7 @@ def systems(study) -> list[Row]:
     half = {"train": target["train"], "test": target["test"]}
     pool = {"train": tuple(study.data.transfer.train), "test": target["test"]}
     heads = {"loss": "per_head", "teachers": teachers, "calibration": "platt", "perturb": True}
-    words = {"type": "cosinet", "vectors": {"source": "ppmi", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
+    words = {"type": "cosinet", "vectors": {"source": "random", "dimensions": 8}, "hidden": 6, "dropout": 0.0}
     words |= {"rank_rnn": "rnn", "bidirectional": True}
     epoch = Training(epochs=1, learning_rate=1e-3, batch_size=2)
     shuffled = {"kind": "shuffled", "spec": {}, "data": {"test": target["test"]}}
