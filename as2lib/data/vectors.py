@@ -1,4 +1,4 @@
-"""Static word vectors: read from a file, or made without one, and kept in `work/vectors/`.
+"""Static word vectors: read from a file, made by an encoder, or random, and kept in `work/vectors/`.
 
 V words of the corpus · d dimensions
 """
@@ -6,9 +6,8 @@ V words of the corpus · d dimensions
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,35 +18,26 @@ from as2lib.paths import find_root, whole_file, work_folder
 _BATCH = 512
 
 
-class Embeddings(NamedTuple):
-    """words: V of them.  vectors: (V, d) float16, row by row theirs; memory-mapped where they come from the cache."""
-
-    words: list[str]
-    vectors: np.ndarray
-
-
-def embeddings(source: dict, identity: object, words: Iterable[str]) -> Embeddings:
-    """The vectors of a corpus's words, from `work/vectors/` where they were made before.
+def embeddings(source: dict, identity: object, words: Sequence[str]) -> np.ndarray:
+    """The vectors of a corpus's words, (V, d) float16, mapped from `work/vectors/`, where they are put the first time.
 
     source: `{"source": "file" | "encoder" | "random", "name": path or model, "dimensions": d}`.
     identity: of the source and of our version, as JSON values.
     A word that the source does not know has the vector of `unknown_vector`; a random one knows none.
     """
-    words, kind, vector_of = sorted(set(words)), source["source"], {}
     digest = hashlib.sha256(json.dumps([source, identity, words], sort_keys=True).encode()).hexdigest()
     path = work_folder() / "vectors" / f"{digest}.npy"
     if not path.exists():
+        kind, dimensions, vector_of = source["source"], source["dimensions"], {}
         if kind == "file":
-            vector_of = read_vectors(find_root() / source["name"], words)
-            if {len(vector) for vector in vector_of.values()} != {source["dimensions"]}:
-                raise ValueError(f"{source['name']}: expected {source['dimensions']} numbers a word, got others")
+            vector_of = read_vectors(find_root() / source["name"], words, dimensions)
         elif kind == "encoder":
-            vector_of = dict(zip(words, encoder_vectors(source["name"], words, source["dimensions"]), strict=True))
+            vector_of = dict(zip(words, encoder_vectors(source["name"], words, dimensions), strict=True))
         unknown = (word for word in words if word not in vector_of)
-        vector_of |= {word: unknown_vector(unknown_id(word), source["dimensions"]) for word in unknown}
+        vector_of |= {word: unknown_vector(unknown_id(word), dimensions) for word in unknown}
         with whole_file(path) as temporary, temporary.open("wb") as stream:
             np.save(stream, np.stack([vector_of[word] for word in words]).astype(np.float16))
-    return Embeddings(words, np.load(path, mmap_mode="r"))
+    return np.load(path, mmap_mode="r")
 
 
 def unknown_vector(number: int, dimensions: int) -> np.ndarray:
@@ -56,19 +46,16 @@ def unknown_vector(number: int, dimensions: int) -> np.ndarray:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def read_vectors(path: str | Path, words: Iterable[str]) -> dict[str, np.ndarray]:
-    """Word → (d,) float32, for those words that a text file has, also gzipped: GloVe's, word2vec's or Numberbatch's.
-
-    Numberbatch's words may be written /c/en/word.  Raises ValueError where none of the words is there.
-    """
-    path, wanted, vectors = Path(path), {*words}, {}
+def read_vectors(path: Path, words: Sequence[str], dimensions: int) -> dict[str, np.ndarray]:
+    """Word → (d,) float32 of those words that a text file has, GloVe's, word2vec's or Numberbatch's, also gzipped."""
+    wanted, vectors = {*words}, {}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as stream:
         for line in stream:
-            word, _, values = line.rstrip().removeprefix("/c/en/").partition(" ")
-            if word in wanted and " " in values:  # else it is the header
-                vectors[word] = np.array(values.split(" "), np.float32)
+            word, *values = line.rstrip().removeprefix("/c/en/").split(" ")
+            if word in wanted and len(values) == dimensions:  # else it may be the header
+                vectors[word] = np.array(values, np.float32)
     if not vectors:
-        raise ValueError(f"{path.name}: expected vectors of the corpus's words, got none of them")
+        raise ValueError(f"{path}: expected words of the corpus with {dimensions} numbers each, got none")
     return vectors
 
 
@@ -92,8 +79,5 @@ def encoder_vectors(name: str | Path, words: Sequence[str], dimensions: int) -> 
             hidden = model(**batch).last_hidden_state
             mask = batch["attention_mask"][:, :, None].float()
             means[chosen] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
-    return _unit(PCA(dimensions, svd_solver="covariance_eigh").fit_transform(means))
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+    vectors = PCA(dimensions, svd_solver="covariance_eigh").fit_transform(means)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -31,7 +31,7 @@ class WordPairModel(PreTrainedModel):
         if isinstance(embeddings, PretrainedConfig):
             config, vectors = embeddings, torch.zeros(embeddings.words, embeddings.dimensions)
         else:
-            vectors = torch.tensor(numpy.asarray(getattr(embeddings, "vectors", embeddings)))
+            vectors = torch.tensor(numpy.asarray(embeddings))
             config = self.config_class(*vectors.shape, **fields)
         super().__init__(config)
         self.register_buffer("vectors", vectors.to(torch.float16))

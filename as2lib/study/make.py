@@ -173,9 +173,9 @@ def _of_words(store: Store, run: Run) -> tuple[Any, Any]:
     """A model over static word vectors."""
     shape = dict(run.spec["words"])
     network = {"cosinet": Cosinet, "compare_aggregate": CompareAggregate}[shape.pop("type")]
-    words = set().union(*(_words(tuple(parts)) for parts in run.data.values()))
+    words = sorted(set().union(*(_words(tuple(parts)) for parts in run.data.values())))
     vectors = embeddings(shape.pop("vectors"), store.ingredients(run)["vectors"], words)
-    return network(vectors, **shape), WordEncoder(vectors.words, run.spec.get("unit"))
+    return network(vectors, **shape), WordEncoder(words, run.spec.get("unit"))
 
 
 @lru_cache(maxsize=8)
