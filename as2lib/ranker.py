@@ -1,4 +1,4 @@
-"""What a user deploys: any model here ranks candidates, in memory; writes nothing to disk, knows no study and no run.
+"""What a user deploys: any model here ranks candidates, in memory; knows no study and no run.
 
 m pairs · n candidates of a question
 """
@@ -18,7 +18,7 @@ from safetensors.torch import load_model
 from torch import nn
 
 from as2lib import models, plugins, score
-from as2lib.data.columns import candidate_of, text_of
+from as2lib.data.columns import text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, content, folder_of, open_pretrained
 from as2lib.data.words import WordEncoder
@@ -32,7 +32,9 @@ from as2lib.models.embedding import SentenceEncoder
 from as2lib.paths import work_folder
 from as2lib.precision import computed_in, computing_on
 
-TOKENS_HELD = 16_384  # pairs of which a call holds the tokens at once
+# Under what names a candidate's text and its id may stand, where it is a row.
+TEXTS = ("text", "answer", "candidate", "sentence", "passage", "passage_text", "document", "contents")
+IDS = ("id", "candidate_id", "docid", "pid", "passage_id")
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 # A forked process has none of its parent's threads, for which torch would wait.
 os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
@@ -97,10 +99,6 @@ class Ranker:
             drop_ratios(drop, len(self._exits))
         for_ranking(model).eval().to(self.device)
         self.model, self.encoder, self.drop = model, paired(model, encoder), drop
-        self.name = type(model).__name__
-
-    def __repr__(self) -> str:
-        return f"Ranker({self.name}, device={self.device!r}, precision={self.precision!r}, drop={self.drop})"
 
     @classmethod
     def load(
@@ -176,23 +174,21 @@ class Ranker:
         lists = [_listed(rows) for rows in _listed(candidates)]
         if len(questions) != len(lists):
             raise ValueError(f"expected candidates for each of {len(questions)} questions, got {len(lists)}")
-        rows = [row for rows in lists for row in rows]
-        read = [candidate_of(row, f"candidate {place}") for rows in lists for place, row in enumerate(rows, 1)]
-        answers = [candidate["answer"] for candidate in read]
-        number = numpy.repeat(numpy.arange(len(lists)), [len(rows) for rows in lists])  # of each pair's question
-        odds, parts = self.log_odds([questions[i] for i in number], answers, number, batch_size, progress)
-        rankings, start = [], 0
-        for size in map(len, lists):
+        number = numpy.repeat(numpy.arange(len(lists)), [*map(len, lists)])  # of each pair's question
+        rows = [_candidate(row, f"candidate {place}") for rows in lists for place, row in enumerate(rows, 1)]
+        answers = [text for text, _, _ in rows]
+        odds, parts = self._of_texts([questions[i] for i in number], answers, number, batch_size, progress)
+        rankings = []
+        for start, size in zip(numpy.searchsorted(number, range(len(lists))).tolist(), map(len, lists), strict=True):
             order = start + numpy.argsort(-odds[start : start + size], kind="stable")
             scores = numpy.minimum.accumulate(self.probability(odds[order]))  # a sigmoid errs in its last digit
             ranking = []
             for i, p in zip(order[:top].tolist(), scores.tolist(), strict=False):
-                probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
+                text, name, row = rows[i]
                 z = None if self.model is None else float(odds[i])
-                row = rows[i] if isinstance(rows[i], Mapping) else None
-                ranking.append(Ranked(answers[i], p, z, i - start, probabilities, read[i].get("candidate_id"), row))
+                probabilities = {name: float(values[i]) for name, values in parts.items() if values[i] == values[i]}
+                ranking.append(Ranked(text, p, z, i - start, probabilities, name, row))
             rankings.append(ranking)
-            start += size
         return rankings
 
     def predict(
@@ -210,58 +206,47 @@ class Ranker:
             question, answer = (text_of(text, f"pair {place}") for text in pair)
             questions.append(question)
             answers.append(answer)
-        begins = numpy.array([i == 0 or questions[i] != questions[i - 1] for i in range(len(questions))], dtype=int)
-        return self.probability(self.log_odds(questions, answers, numpy.cumsum(begins), batch_size, progress)[0])
+        begins = [i == 0 or questions[i] != questions[i - 1] for i in range(len(questions))]
+        return self.probability(self._of_texts(questions, answers, numpy.cumsum(begins), batch_size, progress)[0])
+
+    def _of_texts(
+        self, questions: list[str], answers: list[str], number: numpy.ndarray, batch_size: int | None, progress: bool
+    ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+        """`log_odds` of pairs in memory.  number: (m,) of each one's question."""
+        if not answers:
+            return numpy.empty(0), {}
+        columns = {"question_id": number, "question": questions, "answer": answers}
+        # Without a fingerprint, Dataset pickles the table to make one.
+        return self.log_odds(Dataset(pyarrow.table(columns), fingerprint="candidates"), batch_size, progress)
 
     def log_odds(
-        self,
-        questions: list[str],
-        answers: list[str],
-        number: numpy.ndarray,
-        batch_size: int | None = None,
-        progress: bool = False,
+        self, pairs: Dataset, batch_size: int | None = None, progress: bool = False
     ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
-        """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read.
-
-        number: (m,) int, rising: of each pair's question.  Computed in parts of whole questions.
-        """
-        odds, parts = [numpy.empty(0)], []
-        for rows in Questions.together(number).parts(TOKENS_HELD if self.drop is None else STATES_HELD):
-            part = slice(rows[0], rows[-1] + 1)
-            texts = questions[part], answers[part]
-            if self.drop is None:
-                items = self.encoder.items(*texts, number[part])
-                options = {"precision": self._autocast, "progress": progress, "batch_size": batch_size}
-                values = score.outputs(self.model, self.encoder, items, zip(*texts, strict=True), **options)
-                z = score.log_odds(values["logits"])
-                by_name = score.parts_of(values.get("head_logits"), values.get("exit_logits"), self._exits)
-            else:
-                z, by_name = self._log_odds_by_exits(*texts, number[part], batch_size)
-            score.require_numbers(z, *texts)
-            odds.append(z)
-            parts.append(by_name)
-        names = parts[0] if parts else ()
-        return numpy.concatenate(odds), {name: numpy.concatenate([part[name] for part in parts]) for name in names}
+        """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read."""
+        if self.drop is None:
+            options = {"batch_size": batch_size, "progress": progress}
+            scores = score.score(self.model, pairs, self.encoder, self._autocast, **options)
+            return score.log_odds(scores.logits), score.parts_of(scores.head_logits, scores.exit_logits, self._exits)
+        parts = [self._dropping(part, batch_size) for part in score.parts_of_questions(pairs, STATES_HELD)]
+        odds, stages, scores = map(numpy.concatenate, zip(*parts, strict=True))
+        exits = enumerate(self._exits)
+        return odds, {f"exit_{layers}": numpy.where(stages == stage, scores, numpy.nan) for stage, layers in exits}
 
     def probability(self, odds: numpy.ndarray) -> numpy.ndarray:
         """The score of log odds, (m,): their sigmoid; of what has no classifier themselves."""
         return odds if self.model is None else sigmoid(odds)
 
-    def _log_odds_by_exits(
-        self, questions: list[str], answers: list[str], number: numpy.ndarray, batch_size: int | None
-    ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
-        """Of a cascade that drops some candidates at its exits, of which equal ones count once."""
-        device = torch.device(self.device)
-        unique, same = numpy.unique(score.first_rows(zip(number, answers, strict=True)), return_inverse=True)
-        items = self.encoder.items([questions[i] for i in unique], [answers[i] for i in unique], number[unique])
+    def _dropping(self, part: Mapping[str, list[Any]], batch_size: int | None) -> list[numpy.ndarray]:
+        """Of some questions' candidates: log odds, the exit that read each last, and what it said, (n,) each."""
+        device, number = torch.device(self.device), Questions.together(part["question_id"]).code
+        first, same = score.distinct(zip(number, part["answer"], strict=True))  # equal ones count once
+        items = self.encoder.items(*([part[name][i] for i in first] for name in ("question", "answer")), number[first])
         batch = {name: values.to(device) for name, values in self.encoder.collate(items).items()}
         tokens = batch_size * batch["attention_mask"].shape[1] if batch_size else score.BATCH_TOKENS[device.type]
         with torch.inference_mode(), score.autocast(device.type, self._autocast):
-            rankings = self.model.rank(batch, self.drop, number[unique], tokens)
-        columns = [(ranking.log_odds, ranking.stages, ranking.stage_scores) for ranking in rankings]
-        odds, stages, scores = (torch.cat(column).numpy()[same] for column in zip(*columns, strict=True))
-        exits = enumerate(self._exits)
-        return odds, {f"exit_{layers}": numpy.where(stages == stage, scores, numpy.nan) for stage, layers in exits}
+            rankings = self.model.rank(batch, self.drop, number[first], tokens)
+        columns = ("log_odds", "stages", "stage_scores")
+        return [torch.cat([getattr(ranking, name) for ranking in rankings]).numpy()[same] for name in columns]
 
 
 class OrderingRanker(Ranker):
@@ -272,15 +257,21 @@ class OrderingRanker(Ranker):
 
     def __init__(self, name: str, device: str | None = None):
         counts = name in COUNTING
-        self.name, self.device = name, "cpu" if counts else computing_on(device)
+        self.device = "cpu" if counts else computing_on(device)
         self._order = getattr(lexical, name) if counts else SentenceEncoder(name[len(COSINE) :], self.device).cosine
 
-    def log_odds(self, questions: list[str], answers: list[str], number: numpy.ndarray, *_: Any) -> Any:
-        if not questions:
-            return numpy.empty(0), {}
-        columns = {"question_id": [*map(str, number)], "question": questions, "answer": answers}
-        # Without a fingerprint, Dataset pickles the table to make one.
-        return self._order(Dataset(pyarrow.table(columns), fingerprint="candidates")), {}
+    def log_odds(self, pairs: Dataset, *_: Any) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+        return self._order(pairs), {}
+
+
+def _candidate(value: Any, where: str) -> tuple[str, Any, Mapping[str, Any] | None]:
+    """The text of a candidate, a text or a row with one; its id, and the row, where it is one."""
+    row = value if isinstance(value, Mapping) else None
+    fields = {name: field for name, field in (row or {"text": value}).items() if field is not None}
+    text, name = (next((fields[key] for key in keys if key in fields), None) for keys in (TEXTS, IDS))
+    if text is None:
+        raise ValueError(f"{where}: expected a text, or a row with one under {', '.join(TEXTS)}; got {value!r:.60}")
+    return text_of(text, where), name, row
 
 
 def _listed(values: Any) -> list[Any]:

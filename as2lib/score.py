@@ -4,9 +4,8 @@ m pairs in the set · k heads or exits · c = 2 classes
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy
@@ -15,16 +14,17 @@ from datasets import Dataset
 from torch import nn
 from tqdm.auto import tqdm
 
-from as2lib.data.encode import PairEncoder, by_length, paired, rows_of
-from as2lib.data.pairs import encoded
+from as2lib.data.encode import PairEncoder, by_length, paired
 from as2lib.data.words import WordEncoder
 from as2lib.metrics.probability import sigmoid
+from as2lib.metrics.questions import Questions
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
 
 # Tokens of a scoring batch, padding included. With 8192 instead of 2048 a processor takes 1.5 times as long, probably
 # for its caches and for the pages of large tensors, given back and faulted in again (see bench/README.md).
 BATCH_TOKENS = defaultdict(lambda: 32_768, cpu=2048)  # of a processor, and of any other device
+PAIRS_HELD = 16_384  # of which a call holds the tokens at once
 OUTPUTS = ("logits", "head_logits", "exit_logits")  # what a model may return
 
 
@@ -47,95 +47,76 @@ def score(
     encoder: PairEncoder | WordEncoder,
     precision: str = "float32",
     batch_tokens: int | None = None,
+    batch_size: int | None = None,
     progress: bool = False,
 ) -> Scores:
     """P(correct) of every pair.
 
     model: as `models.load` gives it, where it is to compute; it is left in evaluation mode.  Of one label, z, logits
         are (0, z).
+    pairs: the rows of a question together.
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
-    batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.  progress: shown as a bar.
-    Memory is that of a batch and of what is returned, however many the pairs: their tokens are mapped from a file.
-    Equal candidates of a question are scored once, where its pairs stand together and a model reads each alone.
+    batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.  batch_size: items of a batch
+        instead.  progress: shown as a bar.
+    Memory is that of `PAIRS_HELD` pairs, or of a question, and of what is returned.
+    Equal candidates of a question are scored once, where a model reads each alone.
     Raises ValueError that names the first pair whose score is no number.
     """
     encoder = paired(model.eval(), encoder)
-    table = pairs.select_columns(["question", "answer"]).with_format("arrow")[:]
-    texts = (zip(*batch.to_pydict().values(), strict=True) for batch in table.to_batches(max_chunksize=65_536))
-    items = encoded(pairs, encoder)
-    values = outputs(model, encoder, items, chain.from_iterable(texts), precision, batch_tokens, progress=progress)
+    device = model.device if hasattr(model, "device") else next(model.parameters()).device
+    parts, bar = [], tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress, leave=False)
+    with bar, torch.inference_mode(), autocast(device.type, precision):
+        for part in parts_of_questions(pairs, PAIRS_HELD):
+            parts.append(_outputs(model, encoder, part, device, batch_tokens, batch_size))
+            bar.update(len(part["answer"]))
+    values = {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
     odds = log_odds(values["logits"])
-    require_numbers(odds, pairs["question"], pairs["answer"])
+    if len(broken := numpy.flatnonzero(~numpy.isfinite(odds))):  # which have no order
+        row = int(broken[0])
+        texts = f"{pairs[row]['question']!r:.60} and {pairs[row]['answer']!r:.60}"
+        raise ValueError(f"pair {row + 1}, {texts}: expected a number for its score, got {odds[row]}")
     return Scores(sigmoid(odds), **values)
 
 
-def require_numbers(log_odds: numpy.ndarray, questions: Sequence[str], answers: Sequence[str]) -> None:
-    """Raises ValueError that names the first pair whose log odds, (m,), are not finite, and have no order."""
-    broken = numpy.flatnonzero(~numpy.isfinite(log_odds))
-    if len(broken):
-        row = int(broken[0])
-        pair = f"{questions[row]!r:.60} and {answers[row]!r:.60}"
-        raise ValueError(f"pair {row + 1}, {pair}: expected a number for its score, got {log_odds[row]}")
-
-
-def first_rows(pairs: Iterable[tuple[Any, str]]) -> numpy.ndarray:
-    """(m,) of each pair (question, candidate) the first row that is equal, among consecutive pairs of its question."""
-    rows: dict[str, int] = {}
-    first, last = [], None
-    for row, (question, candidate) in enumerate(pairs):
-        if question != last:
-            last, rows = question, {}
-        first.append(rows.setdefault(candidate, row))
-    return numpy.array(first, dtype=int)
-
-
-def outputs(
+def _outputs(
     model: nn.Module,
     encoder: PairEncoder | WordEncoder,
-    items: Dataset | list[dict[str, Any]],
-    texts: Iterable[tuple[str, str]],
-    precision: str = "float32",
-    batch_tokens: int | None = None,
-    batch_size: int | None = None,
-    progress: bool = False,
+    part: Mapping[str, list[Any]],
+    device: torch.device,
+    batch_tokens: int | None,
+    batch_size: int | None,
 ) -> dict[str, numpy.ndarray]:
-    """What a model in evaluation mode returns for items, by the name in `OUTPUTS`: a row a pair, (m, …) float32.
+    """What a model returns for pairs of whole questions, by the name in `OUTPUTS`: a row a pair, (m, …) float32."""
+    first = same = numpy.arange(len(part["answer"]))
+    if encoder.unit == "pair":
+        first, same = distinct(zip(part["question"], part["answer"], strict=True))
+    items = encoder.items(*([part[name][i] for i in first] for name in ("question", "answer", "question_id")))
+    ends = numpy.cumsum([item.get("pairs", 1) for item in items])  # of a whole question several
+    lengths = numpy.array([item["length"] for item in items])
+    order, values = [], defaultdict(list)
+    for rows in by_length(lengths, batch_tokens or BATCH_TOKENS[device.type], batch_size):
+        batch = encoder.collate([items[row] for row in rows])
+        output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
+        order += [pair for row in rows for pair in range(ends[row] - items[row].get("pairs", 1), ends[row])]
+        logits = {name: part_of(output, name) for name in OUTPUTS} | {"logits": logits_of(output)}
+        for name in (name for name in OUTPUTS if logits[name] is not None):
+            values[name].append(two_class_logits(logits[name]).float().cpu().numpy())
+    place = numpy.argsort(order)[same]
+    return {name: numpy.concatenate(batches)[place] for name, batches in values.items()}
 
-    items: by `encoded` or `encoder.items`.  texts: each pair's; where an item is a pair, it has the output of
-    the first that is equal, whatever batch it would be in.  batch_size: items of a batch, instead of `batch_tokens`.
-    """
-    device = model.device if hasattr(model, "device") else next(model.parameters()).device
-    in_memory = isinstance(items, list)
-    arrow = None if in_memory else items.with_format("arrow")
 
-    def column(name: str) -> numpy.ndarray:
-        return numpy.array([item[name] for item in items] if in_memory else items.with_format("numpy")[name][:])
+def parts_of_questions(pairs: Dataset, rows: int) -> Iterator[dict[str, list[Any]]]:
+    """question_id, question and answer of so many pairs at least, of which no part ends within a question."""
+    table = pairs.select_columns(["question_id", "question", "answer"]).with_format("arrow")[:]
+    for part in Questions.together(table["question_id"].to_numpy()).parts(rows):
+        yield table.slice(part[0], len(part)).to_pydict()
 
-    length = column("length")
-    if whole := hasattr(encoder, "number"):  # items of several pairs
-        sizes, unique = column("pairs"), numpy.arange(len(length))
-    else:
-        sizes, first = numpy.ones(len(length), int), first_rows(texts)
-        unique = numpy.unique(first)
-    batches = by_length(length[unique], batch_tokens or BATCH_TOKENS[device.type], batch_size)
-    ends = numpy.cumsum(sizes)
-    total = sizes.sum()
-    values: dict[str, numpy.ndarray] = {"logits": numpy.empty((total, 2), dtype=numpy.float32)}
-    with torch.inference_mode(), autocast(device.type, precision):
-        for places in tqdm(batches, desc="scoring", unit="batch", disable=not progress, leave=False):
-            rows = unique[places].tolist()
-            batch = encoder.collate([items[row] for row in rows] if in_memory else rows_of(arrow, rows))
-            output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
-            # Rows of the pairs that these items hold.
-            at = numpy.concatenate([numpy.arange(ends[i] - sizes[i], ends[i]) for i in rows]) if whole else rows
-            parts = {name: part_of(output, name) for name in OUTPUTS} | {"logits": logits_of(output)}
-            for name, part in parts.items():
-                if part is not None:
-                    batch_values = two_class_logits(part).float().cpu().numpy()
-                    if name not in values:
-                        values[name] = numpy.empty((total, *batch_values.shape[1:]), dtype=numpy.float32)
-                    values[name][at] = batch_values
-    return values if whole else {name: part[first] for name, part in values.items()}
+
+def distinct(pairs: Iterable[Any]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """The first row of each pair that is no other's equal, (u,), and which of these each of m pairs is, (m,)."""
+    number: dict[Any, int] = {}
+    same = numpy.array([number.setdefault(pair, len(number)) for pair in pairs], dtype=int)
+    return numpy.unique(same, return_index=True)[1], same
 
 
 def parts_of(

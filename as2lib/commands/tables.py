@@ -23,8 +23,7 @@ RUN_SUFFIXES = (".run", ".trec")
 def score_pairs(ranker: Ranker, pairs: Dataset) -> pd.DataFrame:
     """A row a pair: question_id, candidate_id, label, position, score, log_odds, of which those that there are."""
     rows, questions = pairs.to_pandas(), Questions.together(pairs["question_id"][:])
-    texts = rows["question"].tolist(), rows["answer"].tolist()
-    odds, _ = ranker.log_odds(*texts, questions.code, None, sys.stderr.isatty())
+    odds, _ = ranker.log_odds(pairs, None, sys.stderr.isatty())
     table = rows.filter(["question_id", "candidate_id", "label"]).assign(position=questions.place)
     table["score"] = ranker.probability(odds)
     if ranker.model is not None:
