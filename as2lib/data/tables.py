@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from datasets import ClassLabel, Dataset, Features
 
-from as2lib.data.columns import NAMES, class_meant, columns_of, listed, text_of
+from as2lib.data.columns import NAMES, columns_of, text_of
 from as2lib.data.sets import NoSplit, note
 from as2lib.metrics.questions import Questions
 
@@ -99,20 +99,14 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
 
 
 def frame_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pd.DataFrame:
-    """The columns that we need of a table, as texts; labels that are classes are read by the names of these."""
-    features: Any = {}
+    """The columns that we need of a table, as texts; of labels that are classes the names of these."""
     if isinstance(content, pa.Table):
-        if b"huggingface" in (content.schema.metadata or {}):
-            features = Features.from_arrow_schema(content.schema)
-        content = content.to_pandas(integer_object_nulls=True)
-    objects = {column: values for column, values in content.items() if values.dtype == object}
-    nested = [column for column, values in objects.items() if values.map(pd.api.types.is_list_like).any()]
-    columns = columns_of([*content], name, labelled, nested)
-    label = features.get(columns.get("label"))
-    if isinstance(label, ClassLabel) and (len(label.names) != 2 or class_meant(label.names) != 1):
-        expected = "expected two classes, of which the last means correct, such as incorrect and correct"
-        got = f"got {listed(label.names)}; write 1 for correct, 0 for the other"
-        raise ValueError(f"{name}: label: {expected}, {got}")
+        schema, content = content.schema, content.to_pandas(integer_object_nulls=True)
+        features = Features.from_arrow_schema(schema) if b"huggingface" in (schema.metadata or {}) else {}
+        for key, feature in features.items():
+            if isinstance(feature, ClassLabel):
+                content[key] = content[key].map(dict(enumerate(feature.names)))
+    columns = columns_of([*content], name, labelled)
     return pd.DataFrame({key: _texts(content[column], key, name) for key, column in columns.items()})
 
 

@@ -11,13 +11,13 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
 
-from as2lib.data.columns import class_meant
 from as2lib.data.pretrained import folder_of, open_pretrained, read_config
 from as2lib.data.sets import note
 from as2lib.models import first_token
 from as2lib.models.logits import in_float32
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
+CORRECT = ("correct", "relevant", "entailment", "positive", "true", "yes", "label_1")  # names that label 0 may not have
 BACKBONES = ("electra", "bert", "roberta", "mpnet")  # families whose encoders other models are made from
 OWN_ATTENTION = ("deberta-v2", "mpnet")  # families with one kind of attention, which adds a bias of its own
 
@@ -48,18 +48,13 @@ def for_ranking(model: nn.Module) -> nn.Module:
     """The same model, whose last layer computes the first token alone, and whose classifier computes in float32.
 
     Tensors and their names stay.  A second call changes nothing.
-    Raises ValueError where the names of its labels say that label 0 is the correct one.
+    Raises ValueError where the name of label 0 says that it is the correct one.
     """
     config = getattr(model, "config", None)
-    if isinstance(config, PretrainedConfig) and config.num_labels == CLASSES:
-        names = [str(config.id2label[number]) for number in range(CLASSES)]
-        labels = f"{config.name_or_path or type(model).__name__}: its labels are {names[0]!r} and {names[1]!r}"
-        correct = class_meant(names)
-        if correct is None:
-            note(f"{labels}; label 1 is taken for the correct one")
-        if correct == 0:
-            way_out = "exchange them and the last layer's rows"
-            raise ValueError(f"{labels}: expected label 1 to be the correct one; {way_out}")
+    names = config.id2label if isinstance(config, PretrainedConfig) and config.num_labels == CLASSES else {0: ""}
+    if str(names[0]).lower() in CORRECT:
+        expected = f"expected label 1 to be the correct one, got {names}"
+        raise ValueError(f"{config.name_or_path or type(model).__name__}: {expected}; exchange the last layer's rows")
     classify_in_float32(model)
     return first_token.reading(model)
 
