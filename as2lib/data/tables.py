@@ -3,7 +3,9 @@
 import csv
 import json
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
+from numbers import Number
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,12 +44,11 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
             got = f"{value!r:.60}" if isinstance(value, str) and value else "nothing"
             raise ValueError(f"{file}, row {row + 1}: {column}: expected {expected}, got {got}; {way_out}")
 
-    is_text = {key: pairs[key].fillna("").str.strip() != "" for key in NAMES if key in pairs}
-    for key in (key for key in is_text if key not in ("answer", "label")):
-        require(is_text[key], key, "text", "fill it in or leave the row out")
-    if empty := int((~is_text["answer"]).sum()):
+    for key in (key for key in NAMES if key in pairs and key not in ("answer", "label")):
+        require(pairs[key].fillna("").str.strip() != "", key, "text", "fill it in or leave the row out")
+    pairs["answer"] = pairs["answer"].fillna("")
+    if empty := int((pairs["answer"].str.strip() == "").sum()):
         note(f"{name}: {empty:,} answers are empty: they are kept, and scored as empty texts")
-        pairs["answer"] = pairs["answer"].fillna("")
     if "question_id" in pairs:
         first = pairs.groupby("question_id")["question"].transform("first")
         require(pairs["question"] == first, "question_id", "one question an id", "give each question its own")
@@ -55,8 +56,7 @@ def checked(frames: Frames, labelled: bool, run_ids: str | None = None) -> pa.Ta
         number = (pairs["question"] != pairs["question"].shift()).cumsum()
         pairs["question_id"] = f"{run_ids}-" + number.astype(str)
     else:
-        digests = {text: sha256(text.encode()).hexdigest()[:12] for text in pairs["question"].unique()}
-        pairs["question_id"] = "q-" + pairs["question"].map(digests)
+        pairs["question_id"] = pairs["question"].map(lambda text: f"q-{sha256(text.encode()).hexdigest()[:12]}")
     if "candidate_id" in pairs:
         once = ~pairs.duplicated(["question_id", "candidate_id"])
         require(once, "candidate_id", "each once in a question", "give each candidate its own, or leave the column out")
@@ -88,7 +88,7 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
     if split is not None:
         raise NoSplit(f'pairs: those in memory have no splits, got split "{split}"; leave the split out')
     if isinstance(source, Dataset):
-        source = source.with_format("arrow")[:].replace_schema_metadata(source.features.arrow_schema.metadata)
+        source = source.with_format("arrow")[:]
     elif isinstance(source, Sequence) and not isinstance(source, str):
         source = pd.DataFrame(list(source), dtype=object)
     elif isinstance(source, pd.DataFrame) and any(level is not None for level in source.index.names):
@@ -115,13 +115,10 @@ def _texts(values: pd.Series, key: str, name: str) -> pd.Series:
     try:
         return pa.array(values, from_pandas=True).cast(pa.string()).to_pandas()
     except (pa.ArrowException, OverflowError, UnicodeError):  # of several types, past 64 bits, or no text
-        texts = []
-    for row, value in enumerate(values, 1):
-        if not isinstance(value, str | bytes) and pd.api.types.is_scalar(value):
-            is_whole = isinstance(value, float) and value.is_integer()
-            value = None if pd.isna(value) else str(int(value) if is_whole else value)
-        texts.append(value if value is None else text_of(value, f"{name}, row {row}: {key}"))
-    return pd.Series(texts, dtype=str)
+        values = values.astype(object).where(values.notna(), None)
+    texts = [str(value) if isinstance(value, Number) else value for value in values]
+    rows = [(f"{name}, row {row}: {key}", text) for row, text in enumerate(texts, 1)]
+    return pd.Series([text if text is None else text_of(text, where) for where, text in rows], dtype=str)
 
 
 def content_of(path: Path) -> pa.Table | pd.DataFrame:
@@ -133,9 +130,8 @@ def content_of(path: Path) -> pa.Table | pd.DataFrame:
         if path.suffix.lower() == ".parquet":
             return parquet.read_table(path)
         return _json_lines(path) if path.suffix.lower() == ".jsonl" else _delimited(path)
-    except UnicodeDecodeError as error:
-        got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
-        raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name}: expected UTF-8 text, got UTF-16, perhaps, or Latin-1") from None
     except pa.ArrowException as error:
         raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 
@@ -152,20 +148,16 @@ def _json_lines(path: Path) -> pd.DataFrame:
 
 
 def _delimited(path: Path) -> pd.DataFrame:
-    """The texts of a CSV between commas or semicolons; or of a TSV, in which a quote is text, unless a writer of CSV
-    put it.
-    """
+    """The texts of a CSV; or of a TSV, in which a quote is text, unless a writer of CSV put it."""
     is_tsv = path.suffix.lower() == ".tsv"
     with path.open(encoding="utf-8-sig") as stream:
         head = next(filter(str.strip, stream), "")
     separator = "\t" if is_tsv else max(",;\t", key=head.count)
-    if separator == "\t" and not is_tsv:
-        raise ValueError(f"{path.name}: expected commas or semicolons, got tabs; name it .tsv")
-    options = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
+    read = partial(pd.read_csv, path, sep=separator, header=None, dtype=str, keep_default_na=False)
     try:
-        frame = pd.read_csv(path, quoting=csv.QUOTE_NONE if is_tsv else csv.QUOTE_MINIMAL, **options)
+        frame = read(quoting=csv.QUOTE_NONE if is_tsv else csv.QUOTE_MINIMAL)
         if is_tsv and _has_quotes_of_csv(frame):
-            frame = pd.read_csv(path, **options)
+            frame = read()
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         way_out = "; texts with tabs, line breaks or quotes are safe in JSONL and Parquet"
         raise ValueError(f"{path.name}: {str(error).strip()}{way_out}") from None
