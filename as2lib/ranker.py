@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch import nn
 from as2lib import models, plugins, score
 from as2lib.data.columns import text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
-from as2lib.data.pretrained import EXPORTED, content, folder_of, open_pretrained
+from as2lib.data.pretrained import EXPORTED, folder_of, open_pretrained
 from as2lib.data.words import WordEncoder
 from as2lib.export import Exported, export
 from as2lib.metrics.probability import sigmoid
@@ -134,7 +135,8 @@ class Ranker:
                 options = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
                 raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {options}")
             if not (folder / EXPORTED).exists():
-                folder = work_folder() / "exports" / f"{content(name)[:24]}-onnx"  # once for a model's files
+                files = sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())
+                folder = work_folder() / "exports" / sha256(repr((folder, files)).encode()).hexdigest()[:24]
                 if not folder.exists():
                     export(name, folder)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)

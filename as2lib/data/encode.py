@@ -21,7 +21,6 @@ from as2lib.data.pretrained import folder_of, open_tokenizer, read_config
 from as2lib.data.sets import note
 from as2lib.data.words import WordEncoder
 
-_FEW_PAIRS = 16  # pairs that are not worth waking the tokenizer's threads
 TOKENS = 512  # tokens of a pair, where nothing else is said
 NO_LENGTH = 1 << 20  # tokens from which a tokenizer's length stands for none
 ALL_WORDS = 1 << 31  # of a vocabulary: more than any texts have
@@ -45,13 +44,12 @@ class PairEncoder:
     unit = "pair"
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int):
-        if getattr(tokenizer, "is_fast", False) and tokenizer.pad_token_id is None:
+        if tokenizer.pad_token_id is None:
             tokenizer = copy.deepcopy(tokenizer)
             tokenizer.pad_token = tokenizer.eos_token  # as decoders are padded; the mask hides it
-        if not getattr(tokenizer, "is_fast", False) or tokenizer.pad_token_id is None:
-            got, name = type(tokenizer).__name__, getattr(tokenizer, "name_or_path", "")
+        if not tokenizer.is_fast or tokenizer.pad_token_id is None:
             expected = "expected a fast tokenizer with a padding or an end token, from AutoTokenizer"
-            raise ValueError(f"{name or 'tokenizer'}: {expected}; got {got}")
+            raise ValueError(f"{tokenizer.name_or_path}: {expected}; got {type(tokenizer).__name__}")
         self.tokenizer, self.max_length = tokenizer, max_length
         self.has_token_types = "token_type_ids" in tokenizer.model_input_names
         token_types = {"token_type_ids": pa.list_(pa.int8())} if self.has_token_types else {}
@@ -79,7 +77,7 @@ class PairEncoder:
 
         The first time that pairs are cut a line says how many.  ids: as `WordEncoder` takes them.
         """
-        encoded = _encoded(self._backend, list(questions), list(candidates))
+        encoded = self._backend.encode_batch_fast([*zip(questions, candidates, strict=True)])
         if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
             note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
             self._says_cuts = False
@@ -92,7 +90,8 @@ class PairEncoder:
         """(b,) tokens of each pair when none is cut."""
         backend = copy.deepcopy(self._backend)
         backend.no_truncation()
-        return np.array([len(pair.ids) for pair in _encoded(backend, questions, candidates)], dtype=np.int64)
+        encoded = backend.encode_batch_fast([*zip(questions, candidates, strict=True)])
+        return np.array([len(pair.ids) for pair in encoded], dtype=np.int64)
 
     def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """A batch padded to its longest pair.
@@ -107,12 +106,6 @@ class PairEncoder:
                 batch[name] = np.full(mask.shape, padding)
                 batch[name][mask] = np.concatenate([item[name] for item in items])
         return {name: torch.from_numpy(values) for name, values in batch.items()}
-
-
-def _encoded(backend: Tokenizer, questions: Sequence[str], answers: Sequence[str]) -> list[Any]:
-    """Pairs as the backend itself encodes them: two thirds of the time of the Python around it."""
-    pairs = list(zip(questions, answers, strict=True))
-    return [backend.encode(*pair) for pair in pairs] if len(pairs) <= _FEW_PAIRS else backend.encode_batch_fast(pairs)
 
 
 def paired(model: Any, encoder: Any) -> Any:
@@ -155,15 +148,13 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     return PairEncoder(tokenizer, length)
 
 
-def positions(config: Any) -> int | None:
-    """The tokens that an encoder has positions for, by its configuration or its fields; None: any number."""
-    fields = config if isinstance(config, Mapping) else config.to_dict()
-    limit = fields.get("max_position_embeddings")
-    if limit is None or fields.get("position_biased_input") is False:  # DeBERTa's positions are relative
+def positions(config: Mapping[str, Any]) -> int | None:
+    """The tokens that an encoder has positions for, by the fields of its configuration; None: any number."""
+    limit, padding = config.get("max_position_embeddings"), config.get("pad_token_id")
+    if config.get("position_biased_input") is False:  # DeBERTa's positions are relative
         return None
-    if fields.get("model_type") in _AFTER_PADDING:
-        padding = fields.get("pad_token_id")
-        limit -= (1 if padding is None else padding) + 1
+    if limit is not None and config.get("model_type") in _AFTER_PADDING:
+        return limit - (1 if padding is None else padding) - 1
     return limit
 
 
@@ -172,14 +163,10 @@ def cut_share(pairs: Dataset, encoder: PairEncoder) -> float:
     return float(np.mean(encoder.lengths(pairs["question"][:], pairs["answer"][:]) > encoder.max_length))
 
 
-def fitting_length(pairs: Dataset, tokenizer: PreTrainedTokenizerBase, config: Any = None) -> int:
-    """The tokens that hold 99 of 100 pairs whole, up to the next 16: a length for data of one's own.
-
-    At most what the tokenizer was made for, the positions of the encoder's configuration, and 512.
-    """
-    limit = min(tokenizer.model_max_length, TOKENS, (config is not None and positions(config)) or TOKENS)
-    lengths = PairEncoder(tokenizer, limit).lengths(pairs["question"][:], pairs["answer"][:])
-    return int(min(limit, -(-np.quantile(lengths, 0.99) // 16) * 16))
+def fitting_length(pairs: Dataset, encoder: PairEncoder) -> int:
+    """The tokens that hold 99 of 100 pairs whole, up to the next 16, at most the encoder's own and 512."""
+    lengths = encoder.lengths(pairs["question"][:], pairs["answer"][:])
+    return int(min(encoder.max_length, TOKENS, -(-np.quantile(lengths, 0.99) // 16) * 16))
 
 
 def rows_of(encoded: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,16 +1,12 @@
 """What lies in a model's folder or on the hub, and how it is opened: without ever running code that lies there."""
 
-import hashlib
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from as2lib import hub
-from as2lib.paths import file_sha256, model_origin
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+from as2lib.paths import model_origin
 
 EXPORTED = "export.json"  # in a folder that `as2lib.export` wrote: what it is
 
@@ -34,7 +30,7 @@ def open_pretrained(auto: Any, name: str | Path, **options: Any) -> Any:
     return auto.from_pretrained(folder, trust_remote_code=False, **options)
 
 
-def open_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
+def open_tokenizer(name: str | Path) -> Any:
     """The tokenizer of a model.  Raises ValueError where it is not whole: transformers would make one of no words."""
     from transformers import AutoTokenizer
 
@@ -58,14 +54,3 @@ def read_config(folder: Path) -> dict[str, Any]:
     if kernel := re.search(r'_implementation[^"]*"\s*:\s*"[^"]*/[^"]*"', text):
         raise ValueError(f"{file}: expected a name of transformers, got {kernel[0]}, code that is never run")
     return json.loads(text)
-
-
-def content(name: str | Path) -> str:
-    """What a model is, whatever its name: the SHA-256 of its folder's files, or the commit of a hub name."""
-    folder = folder_of(name)
-    if not isinstance(model_origin(name)[0], Path):
-        return folder.name
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        digest.update(f"{path.name} {file_sha256(path)}\n".encode())
-    return digest.hexdigest()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +18,9 @@ import pyarrow as pa
 from as2lib.data.sets import note
 from as2lib.metrics.questions import Questions
 
-if TYPE_CHECKING:  # seconds of imports, which ranking by words does without
-    import torch
-
 FILE = "vocabulary.json"
 WORDS_HELD = 1 << 14  # words that spaCy keeps the text of, before it starts anew
-WITHOUT_BLANKS = re.compile(
-    "[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
-)  # Thai to Chinese
+WITHOUT_BLANKS = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")  # Thai to Chinese
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
@@ -33,7 +28,7 @@ def words_of(texts: Iterable[str]) -> list[list[str]]:
     texts = list(texts)
     if len(_splitter().vocab) > WORDS_HELD:
         _splitter.cache_clear()
-    if any(WITHOUT_BLANKS.search(text) for text in texts if not text.isascii()):
+    if any(map(WITHOUT_BLANKS.search, texts)):
         note("Chinese, Japanese or Thai is not split into words: it matches as a whole alone")
     return [[token.lower_ for token in text if not token.is_space] for text in _splitter().pipe(texts)]
 
@@ -82,12 +77,14 @@ class WordEncoder:
         """All that decides the items of pairs."""
         return list(self.number), self.unit, self.max_length
 
-    def collate(self, items: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+    def collate(self, items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """A batch without padding, the texts of all items one after the other, int64.
 
         `question_words` (Q,), `question_lengths` (q,), `candidate_words` (N,), `candidate_lengths` (b,),
         `candidates` (q,: pairs of a question).
         """
+        import torch  # seconds, which words alone do without
+
         batch = {
             "question_words": np.concatenate([item["question"] for item in items]),
             "question_lengths": np.array([len(item["question"]) for item in items]),
@@ -95,8 +92,6 @@ class WordEncoder:
             "candidate_lengths": np.concatenate([item["sizes"] for item in items]),
             "candidates": np.array([item["pairs"] for item in items]),
         }
-        import torch  # which words alone do without
-
         return {name: torch.from_numpy(values.astype(np.int64)) for name, values in batch.items()}
 
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:

@@ -294,7 +294,7 @@ def encoder_of(name: str | Path, pairs: Dataset, max_length: int | None) -> tupl
     """
     if name == NOTHING:
         texts = [*pairs["question"][:], *pairs["answer"][:]]
-        length = max_length or fitting_length(measured(pairs), word_tokenizer(texts, 512))
+        length = max_length or fitting_length(measured(pairs), PairEncoder(word_tokenizer(texts, 512), 512))
         encoder = PairEncoder(word_tokenizer(texts, length), length)
         start = read_yaml(PARAMS / "sample.yaml")["study"]["teachers"]["electra"]["config"]
         start |= {"vocab_size": len(encoder.tokenizer), "pad_token_id": encoder.tokenizer.pad_token_id}
@@ -303,8 +303,7 @@ def encoder_of(name: str | Path, pairs: Dataset, max_length: int | None) -> tupl
     if not isinstance(encoder, PairEncoder):
         raise ValueError(f"model {name}: expected a transformer, got a model that reads words")
     if max_length is None:
-        config = cross_encoder.configuration(name)
-        encoder = PairEncoder(encoder.tokenizer, fitting_length(measured(pairs), encoder.tokenizer, config))
+        encoder = PairEncoder(encoder.tokenizer, fitting_length(measured(pairs), encoder))
     return encoder, name
 
 

@@ -67,8 +67,7 @@ def test_the_share_of_pairs_that_are_cut_is_counted_and_a_fitting_length_cuts_fe
     lengths = encoded(pairs, PairEncoder(tokenizer, 32))["length"][:]
     assert PairEncoder(tokenizer, 9).lengths(QUESTIONS, ANSWERS).tolist() == lengths == [18, 10, 7]
     assert [cut_share(pairs, PairEncoder(tokenizer, length)) for length in (7, 10, 18)] == [2 / 3, 1 / 3, 0]
-    assert fitting_length(pairs, tokenizer) == 32
-    assert fitting_length(pairs, tokenizer, {"max_position_embeddings": 20}) == 20
+    assert [fitting_length(pairs, PairEncoder(tokenizer, length)) for length in (512, 20)] == [32, 20]
 
 
 def test_the_end_token_pads_where_there_is_no_other_and_the_tokenizer_stays_as_it_was(tokenizer):
