@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import pyarrow
@@ -36,6 +36,7 @@ from as2lib.precision import computed_in, computing_on
 # Under what names a candidate's text and its id may stand, where it is a row.
 TEXTS = ("text", "answer", "candidate", "sentence", "passage", "passage_text", "document", "contents")
 IDS = ("id", "candidate_id", "docid", "pid", "passage_id")
+LogOdds: TypeAlias = tuple[numpy.ndarray, dict[str, numpy.ndarray]]  # of pairs, and P(correct) by their parts
 STATES_HELD = 1024  # pairs of a cascade whose hidden states are held at once
 # A forked process has none of its parent's threads, for which torch would wait.
 os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
@@ -163,8 +164,7 @@ class Ranker:
 
         question: one, with its candidates; or several, with candidates for each, and the result is a list for each.
         candidates: any iterable of texts (a list, a Series, an array, a generator, an Arrow column) or of dicts, which
-        come back with the ranking: the text is under `text`, `answer`, `candidate`, `sentence`, `passage`,
-        `passage_text`, `document` or `contents`, an id under `id`, `candidate_id`, `docid`, `pid` or `passage_id`.
+        come back with the ranking: the text is under one of `TEXTS`, an id under one of `IDS`.
         top: how many are returned; default: all.
         batch_size: pairs in a batch; default: as many as fit a number of tokens.  progress: whether a bar is shown.
         Raises ValueError, naming the candidate, for what is no text, for one text or a mapping in place of candidates,
@@ -201,34 +201,26 @@ class Ranker:
         Consecutive pairs of one question are its list, for models that read lists.
         Raises ValueError, naming the pair, for what is no pair of texts: a mapping or a table has none.
         """
-        questions, answers = [], []
-        for place, pair in enumerate(_listed(pairs), 1):
+        rows = list(enumerate(_listed(pairs), 1))
+        for place, pair in rows:
             if isinstance(pair, str | Mapping) or len(pair) != 2:
                 raise ValueError(f"pair {place}: expected a question and a candidate, got {pair!r:.60}")
-            question, answer = (text_of(text, f"pair {place}") for text in pair)
-            questions.append(question)
-            answers.append(answer)
+        questions, answers = ([text_of(pair[i], f"pair {place}") for place, pair in rows] for i in (0, 1))
         begins = [i == 0 or questions[i] != questions[i - 1] for i in range(len(questions))]
         return self.probability(self._of_texts(questions, answers, numpy.cumsum(begins), batch_size, progress)[0])
 
-    def _of_texts(
-        self, questions: list[str], answers: list[str], number: numpy.ndarray, batch_size: int | None, progress: bool
-    ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+    def _of_texts(self, questions: list[str], answers: list[str], number: numpy.ndarray, *options: Any) -> LogOdds:
         """`log_odds` of pairs in memory.  number: (m,) of each one's question."""
-        if not answers:
-            return numpy.empty(0), {}
         columns = {"question_id": number, "question": questions, "answer": answers}
         # Without a fingerprint, Dataset pickles the table to make one.
-        return self.log_odds(Dataset(pyarrow.table(columns), fingerprint="candidates"), batch_size, progress)
+        pairs = Dataset(pyarrow.table(columns), fingerprint="candidates")
+        return self.log_odds(pairs, *options) if answers else (numpy.empty(0), {})
 
-    def log_odds(
-        self, pairs: Dataset, batch_size: int | None = None, progress: bool = False
-    ) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+    def log_odds(self, pairs: Dataset, batch_size: int | None = None, progress: bool = False) -> LogOdds:
         """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read."""
         if self.drop is None:
-            options = {"batch_size": batch_size, "progress": progress}
-            scores = score.score(self.model, pairs, self.encoder, self._autocast, **options)
-            return score.log_odds(scores.logits), score.parts_of(scores.head_logits, scores.exit_logits, self._exits)
+            scores = score.score(self.model, pairs, self.encoder, self._autocast, batch_size, progress)
+            return score.log_odds(scores.logits), score.parts_of(scores, self._exits)
         parts = [self._dropping(part, batch_size) for part in score.parts_of_questions(pairs, STATES_HELD)]
         odds, stages, scores = map(numpy.concatenate, zip(*parts, strict=True))
         exits = enumerate(self._exits)
@@ -262,7 +254,7 @@ class OrderingRanker(Ranker):
         self.device = "cpu" if counts else computing_on(device)
         self._order = getattr(lexical, name) if counts else SentenceEncoder(name[len(COSINE) :], self.device).cosine
 
-    def log_odds(self, pairs: Dataset, *_: Any) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
+    def log_odds(self, pairs: Dataset, *_: Any) -> LogOdds:
         return self._order(pairs), {}
 
 

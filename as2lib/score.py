@@ -46,7 +46,6 @@ def score(
     pairs: Dataset,
     encoder: PairEncoder | WordEncoder,
     precision: str = "float32",
-    batch_tokens: int | None = None,
     batch_size: int | None = None,
     progress: bool = False,
 ) -> Scores:
@@ -56,18 +55,16 @@ def score(
         are (0, z).
     pairs: the rows of a question together.
     precision: "float32", or "bf16" for the encoder (the final classifier always computes in float32).
-    batch_tokens: of a batch, padding included; default: `BATCH_TOKENS` of the device.  batch_size: items of a batch
-        instead.  progress: shown as a bar.
+    batch_size: items of a batch; default: as many as `BATCH_TOKENS` of the device hold.  progress: shown as a bar.
     Memory is that of `PAIRS_HELD` pairs, or of a question, and of what is returned.
     Equal candidates of a question are scored once, where a model reads each alone.
     Raises ValueError that names the first pair whose score is no number.
     """
-    encoder = paired(model.eval(), encoder)
-    device = model.device if hasattr(model, "device") else next(model.parameters()).device
+    encoder, device = paired(model.eval(), encoder), getattr(model, "device", None) or next(model.parameters()).device
     parts, bar = [], tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress, leave=False)
     with bar, torch.inference_mode(), autocast(device.type, precision):
         for part in parts_of_questions(pairs, PAIRS_HELD):
-            parts.append(_outputs(model, encoder, part, device, batch_tokens, batch_size))
+            parts.append(_outputs(model, encoder, part, device, batch_size))
             bar.update(len(part["answer"]))
     values = {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
     odds = log_odds(values["logits"])
@@ -79,30 +76,24 @@ def score(
 
 
 def _outputs(
-    model: nn.Module,
-    encoder: PairEncoder | WordEncoder,
-    part: Mapping[str, list[Any]],
-    device: torch.device,
-    batch_tokens: int | None,
-    batch_size: int | None,
+    model: nn.Module, encoder: Any, part: Mapping[str, list[Any]], device: torch.device, batch_size: int | None
 ) -> dict[str, numpy.ndarray]:
     """What a model returns for pairs of whole questions, by the name in `OUTPUTS`: a row a pair, (m, …) float32."""
     first = same = numpy.arange(len(part["answer"]))
     if encoder.unit == "pair":
         first, same = distinct(zip(part["question"], part["answer"], strict=True))
     items = encoder.items(*([part[name][i] for i in first] for name in ("question", "answer", "question_id")))
-    ends = numpy.cumsum([item.get("pairs", 1) for item in items])  # of a whole question several
-    lengths = numpy.array([item["length"] for item in items])
+    places = numpy.split(numpy.arange(len(first)), numpy.cumsum([item.get("pairs", 1) for item in items])[:-1])
     order, values = [], defaultdict(list)
-    for rows in by_length(lengths, batch_tokens or BATCH_TOKENS[device.type], batch_size):
+    for rows in by_length(numpy.array([item["length"] for item in items]), BATCH_TOKENS[device.type], batch_size):
         batch = encoder.collate([items[row] for row in rows])
         output = model(**{name: tensor.to(device) for name, tensor in batch.items()})
-        order += [pair for row in rows for pair in range(ends[row] - items[row].get("pairs", 1), ends[row])]
+        order += [places[row] for row in rows]  # an item is a pair, or all of a question
         logits = {name: part_of(output, name) for name in OUTPUTS} | {"logits": logits_of(output)}
         for name in (name for name in OUTPUTS if logits[name] is not None):
             values[name].append(two_class_logits(logits[name]).float().cpu().numpy())
-    place = numpy.argsort(order)[same]
-    return {name: numpy.concatenate(batches)[place] for name, batches in values.items()}
+    rows = numpy.argsort(numpy.concatenate(order))[same]
+    return {name: numpy.concatenate(batches)[rows] for name, batches in values.items()}
 
 
 def parts_of_questions(pairs: Dataset, rows: int) -> Iterator[dict[str, list[Any]]]:
@@ -119,15 +110,13 @@ def distinct(pairs: Iterable[Any]) -> tuple[numpy.ndarray, numpy.ndarray]:
     return numpy.unique(same, return_index=True)[1], same
 
 
-def parts_of(
-    head_logits: numpy.ndarray | None, exit_logits: numpy.ndarray | None, exits: Sequence[int]
-) -> dict[str, numpy.ndarray]:
+def parts_of(scores: Scores, exits: Sequence[int]) -> dict[str, numpy.ndarray]:
     """P(correct) of each head, `head_0`, or exit, `exit_4` behind four layers, by its name, (m,) each; {} without."""
-    if head_logits is not None:
-        return {f"head_{i}": column for i, column in enumerate(probability(head_logits).T)}
-    if exit_logits is not None:
-        return {f"exit_{layers}": column for layers, column in zip(exits, probability(exit_logits).T, strict=True)}
-    return {}
+    logits = scores.exit_logits if scores.head_logits is None else scores.head_logits
+    if logits is None:
+        return {}
+    names = [f"exit_{layers}" for layers in exits] or [f"head_{i}" for i in range(logits.shape[1])]
+    return dict(zip(names, probability(logits).T, strict=True))
 
 
 def probability(logits: numpy.ndarray) -> numpy.ndarray:

@@ -137,7 +137,7 @@ def test_equal_candidates_of_a_question_have_one_score_whatever_their_batches():
     for one in each.rank(QUESTIONS[0], texts, batch_size=7):
         by_text[one.candidate].add((one.score, one.log_odds, *one.parts.values()))
     table = dataset([(QUESTIONS[0], text) for text in texts], [0] * len(texts))
-    for text, value in zip(texts, score(each.model, table, each.encoder, batch_tokens=50).score, strict=True):
+    for text, value in zip(texts, score(each.model, table, each.encoder, batch_size=4).score, strict=True):
         assert len(by_text[text]) == 1
         assert next(iter(by_text[text]))[0] == pytest.approx(value, abs=1e-6)
     equal = Ranker(*model("cascade"), drop=0.5).rank("q", ["the red", "the red"], batch_size=1)

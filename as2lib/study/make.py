@@ -253,7 +253,7 @@ def score_tables(
             pairs = load_parts(run.data[split], "all")
             order = numpy.arange(len(pairs)) if shuffle is None else shuffled_rows(pairs["question_id"][:], shuffle)
             scores = score(model, pairs if shuffle is None else pairs.select(order), encoder, precision)
-            parts = {} if shuffle is not None else parts_of(scores.head_logits, scores.exit_logits, exits)
+            parts = {} if shuffle is not None else parts_of(scores, exits)
             tables[split] = table_of(pairs, scores.score[numpy.argsort(order)], **parts)
     return tables
 
