@@ -8,16 +8,14 @@ Source: Cascade Transformer, sections 3.2 and 4.3.2.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import NamedTuple, TypeAlias
 
 import numpy
-import pandas
 
 from as2lib.metrics.questions import Questions
 from as2lib.metrics.ranking import Values, encode_ids
 
-# n candidates of all questions · q questions · e stages, or exits · v values of the ratio
+# n candidates of all questions · q questions · e stages, or exits
 Ratios: TypeAlias = float | Sequence[float]  # the share that each stage but the last drops: a number, or one for each
 
 
@@ -95,48 +93,11 @@ def replay(question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha
     question_id: (n,) any ids.  label: (n,) 0 or 1.  exit_scores: (n, e), higher is better.  alpha: see `drop_ratios`.
     Minus `position` is what metrics take as a score: scores of different exits do not compare.
     """
-    scores, question, order = _read(question_id, label, exit_scores)
-    ordered = scores[order]
-    pruned = prune(lambda stage, rows: ordered[rows, stage], scores.shape[1], question[order], alpha)
+    question = encode_ids(question_id)[1]
+    order = numpy.lexsort((label, question))  # the incorrect candidates of a question first
+    scores = numpy.asarray(exit_scores, dtype=numpy.float64)[order]
+    pruned = prune(lambda stage, rows: scores[rows, stage], scores.shape[1], question[order], alpha)
     position, last = numpy.empty_like(order), numpy.empty_like(order)
     position[order[pruned.order]] = Questions.together(question[order[pruned.order]]).place
     last[order] = pruned.last
     return Replay(position, last)
-
-
-def grid(question_id: Values, label: Values, exit_scores: numpy.ndarray, ratios: Sequence[float]) -> pandas.DataFrame:
-    """P@1 of every combination of drop ratios, over the questions with a correct candidate.
-
-    With v ratios and e exits these are v^(e−1) combinations, a tree: what the first exits leave is shared.
-    Returns columns `alpha_1` … and `P@1` in [0, 1], in the order of `itertools.product`.  Ties as in `replay`.
-    Source: Cascade Transformer, section 5.5 and Figure 2.
-    """
-    scores, question, order = _read(question_id, label, exit_scores)
-    correct = numpy.asarray(label)
-    answered = (numpy.bincount(question, weights=correct) > 0)[question]
-    orders = [order[numpy.lexsort((-column, question[order]))] for column in scores[order].T]
-    first: list[float] = []
-
-    def descend(left: numpy.ndarray, stage: int) -> None:
-        ranked = orders[stage][left[orders[stage]]]
-        if stage == len(orders) - 1:
-            tops = ranked[Questions.together(question[ranked]).starts]
-            first.append(float(correct[tops].mean()))
-            return
-        for ratio in ratios:
-            stay = numpy.zeros_like(left)
-            stay[staying(ranked, question, ratio)] = True
-            descend(stay, stage + 1)
-
-    descend(answered, 0)
-    columns = [f"alpha_{i}" for i in range(1, len(orders))]
-    return pandas.DataFrame(product(ratios, repeat=len(columns)), columns=columns).assign(**{"P@1": first})
-
-
-def _read(
-    question_id: Values, label: Values, exit_scores: numpy.ndarray
-) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Scores (n, e), the number of each row's question (n,), and the rows with each question's incorrect ones first."""
-    scores = numpy.asarray(exit_scores, dtype=numpy.float64)
-    question = encode_ids(numpy.asarray(question_id))[1]
-    return scores, question, numpy.lexsort((numpy.asarray(label), question))

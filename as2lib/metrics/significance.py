@@ -248,8 +248,8 @@ def holm(p_values: Values) -> np.ndarray:
     return adjusted
 
 
-def verdict(low: float, high: float, published: float) -> str:
-    """What an interval of our difference says of a published difference.
+def verdict(difference: float, published: float, zero_inside: bool, published_inside: bool) -> str:
+    """What an interval of our difference says of a published difference, by what lies inside, its ends too.
 
     | zero                      | published | verdict                             |
     |---------------------------|-----------|-------------------------------------|
@@ -259,15 +259,9 @@ def verdict(low: float, high: float, published: float) -> str:
     | inside                    | inside    | undecided                           |
     | outside, against it       | –         | contradicted                        |
 
-    low, high: the interval of our difference, its ends inside.  published: in the same units and the same order of the
-    two systems.  A published 0 has no direction: an interval without zero contradicts it.  Of two that are said to be
-    equal: `equality`.
+    published: in the same units and the same order of the two systems.  A published 0 has no direction: an interval
+    without zero contradicts it.  Of two that are said to be equal: `equality`.
     """
-    return verdict_of((low + high) / 2, published, low <= 0 <= high, low <= published <= high)
-
-
-def verdict_of(difference: float, published: float, zero_inside: bool, published_inside: bool) -> str:
-    """The verdict of the table in `verdict` where something else than one interval says what is inside."""
     if zero_inside:
         return "undecided" if published_inside else "not seen"
     if published == 0 or (published > 0) != (difference > 0):

@@ -130,7 +130,7 @@ def verdict(claim: Mapping[str, Any], low: float, high: float) -> str:
         return significance.equality(low, high, claim["margin"], one_sided=claim["claim"] != "equal")
     if math.isnan(published) or published <= 0:
         return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
-    return significance.verdict(low, high, published)
+    return significance.verdict((low + high) / 2, published, low <= 0 <= high, low <= published <= high)
 
 
 def side(study: Study, claim: Mapping[str, Any], of: str) -> Side:

@@ -159,7 +159,7 @@ def compare(
     adds being pooled over the pairs; `seen at best` and `seen at worst`, by the 95 % range of that), and of each
     question's mean over seeds `Wilcoxon p`, `wins`, `losses`, `ties`; `zero inside`.  With `published` the paper's
     difference `published`, `published inside`, `published p` (of that difference in the place of zero), `verdict`
-    (`significance.verdict`, of `low` and `high`) and `seeds needed`, to see the published difference.  Without an
+    (`significance.verdict`, by `low` and `high`) and `seeds needed`, to see the published difference.  Without an
     interval these are None, and the verdict empty.
 
     together: the pairs whose p values are corrected together (Holm): they get `p Holm`, of zero, `published p Holm`, of
@@ -195,12 +195,12 @@ def compare(
             row[name] = 100 * significance.smallest_difference(array, of_seeds=of)
         row["Wilcoxon p"] = significance.signed_rank(means)[1]
         row |= {"wins": int((means > 0).sum()), "losses": int((means < 0).sum()), "ties": int((means == 0).sum())}
-        row["zero inside"] = bool(low <= 0 <= high) if known else None
+        row["zero inside"] = zero = bool(low <= 0 <= high) if known else None
         if published is not None:
             judged = known and not math.isnan(paper)
             row |= {"published": paper, "published p": estimate.p_published}
-            row["published inside"] = bool(low <= paper <= high) if judged else None
-            row["verdict"] = significance.verdict(low, high, paper) if judged else ""
+            row["published inside"] = inside = bool(low <= paper <= high) if judged else None
+            row["verdict"] = significance.verdict(row["difference"], paper, zero, inside) if judged else ""
             row["seeds needed"] = significance.seeds_needed(array, paper / 100, variances)
         if pair in together:
             row["Holm sees"] = 100 * significance.smallest_difference(array, of_seeds=variances, tests=tests)
@@ -225,7 +225,7 @@ def _corrected(tests: pandas.DataFrame, together: Collection[tuple[str, str]]) -
     for pair, test in tests[named].iterrows():
         if test.get("verdict"):
             inside = test["p Holm"] >= ALPHA, test["published p Holm"] >= ALPHA
-            tests.loc[[pair], "verdict"] = significance.verdict_of(test["difference"], test["published"], *inside)
+            tests.loc[[pair], "verdict"] = significance.verdict(test["difference"], test["published"], *inside)
     return tests
 
 

@@ -152,8 +152,9 @@ def test_holm_is_that_of_statsmodels_and_does_not_count_what_was_not_tested():
     ],
 )
 def test_verdicts_are_those_of_the_table_and_the_same_whichever_system_comes_first(low, high, published, expected):
-    assert significance.verdict(low, high, published) == expected
-    assert significance.verdict(-high, -low, -published) == expected
+    inside = low <= 0 <= high, low <= published <= high
+    assert significance.verdict((low + high) / 2, published, *inside) == expected
+    assert significance.verdict(-(low + high) / 2, -published, *inside) == expected
 
 
 @pytest.mark.parametrize(

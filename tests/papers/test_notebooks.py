@@ -33,6 +33,14 @@ def test_a_notebook_shows_and_records_its_tables(invented, root, sections, name)
     assert {".csv", ".svg"} <= {path.suffix for path in files}
 
 
+def test_each_combination_of_drop_ratios_has_the_p_at_1_of_its_replay(invented, sections):
+    page = run_notebook("08_cascade", sections)
+    ratios = page["points"][["alpha_1", "alpha_2"]].map("{:g}".format).agg(", ".join, axis=1)
+    replayed = page["chosen"].drop_duplicates("values").set_index("values")["dev P@1"]
+    assert len(replayed) > 3  # beside the uniform ones
+    assert replayed.to_dict() == pytest.approx(page["points"].set_index(ratios)["P@1"][replayed.index].to_dict())
+
+
 NOTHING_TRANSFERRED = {"data.transfer": None, "fit.transfer": None, "fit.direct": None}
 FEW = ["student/sum", "student/robin", "hydra/3h1", "ensemble/bases", "mhs/one-albert", "taught-base/roberta"]
 

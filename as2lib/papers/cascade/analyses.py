@@ -10,18 +10,11 @@ import pandas
 
 from as2lib.metrics import pruning
 from as2lib.papers import pair_sets, paper_tables
-from as2lib.papers.cascade.rows import SHORT, Scheme, schemes, trivial_on
-from as2lib.study import Study, results
+from as2lib.papers.cascade.rows import Scheme
+from as2lib.study import Study
 from as2lib.study.store import StoredRun
 
 Seeds = dict[int, pandas.DataFrame]  # seed → its scored pairs
-
-
-def scores(study: Study, where: str) -> dict[str, Seeds]:
-    """What the rows of a set's table scored on it, by their labels; the trivial baseline first."""
-    trivial = trivial_on(study, where)
-    tables = {SHORT[trivial.split("/")[1]]: {run.run.number: clean(study, where, run) for run in study.runs(trivial)}}
-    return tables | {scheme.label: scored(study, scheme, where) for scheme in schemes(study, where)}
 
 
 def clean(study: Study, where: str, run: StoredRun, split: str = "test") -> pandas.DataFrame:
@@ -53,11 +46,6 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> See
 def first_of(tables: Mapping[str, Seeds]) -> pandas.DataFrame:
     """The table of the first row's first seed: its pairs are those of all."""
     return next(iter(next(iter(tables.values())).values()))
-
-
-def means(tables: dict[str, Seeds]) -> pandas.DataFrame:
-    """Each metric of `tables`, mean over seeds in percent, and " ±"; `seeds`."""
-    return results.mean_and_spread(results.frame(tables)).assign(seeds=[len(seeds) for seeds in tables.values()])
 
 
 def published(study: Study, name: str, rows: list[Scheme]) -> pandas.DataFrame:
