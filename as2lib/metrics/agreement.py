@@ -58,11 +58,9 @@ def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:
     names, code = ranking.encode_ids(np.asarray(question_id))
     ranks = pd.DataFrame({"a": np.asarray(a), "b": np.asarray(b)}).groupby(code).rank()
     ranks -= ranks.groupby(code).transform("mean")
-    products = pd.DataFrame({"ab": ranks["a"] * ranks["b"], "aa": ranks["a"] ** 2, "bb": ranks["b"] ** 2})
-    sums = products.groupby(code).sum()
-    spread = np.sqrt(sums["aa"] * sums["bb"])
-    correlation = sums["ab"] / spread.where(spread > 0)
-    return pd.Series(correlation.to_numpy(), index=names, name="correlation")
+    ab, aa, bb = ((ranks[x] * ranks[y]).groupby(code).sum() for x, y in ("ab", "aa", "bb"))
+    spread = np.sqrt(aa * bb)
+    return pd.Series((ab / spread.where(spread > 0)).to_numpy(), index=names, name="correlation")
 
 
 def majority(student_scores: Values, teacher_scores: Values, label: Values, question_id: Values) -> pd.DataFrame:

@@ -78,20 +78,16 @@ def drop_ratios(alpha: Ratios, exits: int) -> list[float]:
     return ratios
 
 
-class Replay(NamedTuple):
-    """position: (n,) place in the final order of its question, from 0.  last: (n,) the last exit that scored it."""
-
-    position: numpy.ndarray
-    last: numpy.ndarray
-
-
-def replay(question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha: Ratios) -> Replay:
+def replay(
+    question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha: Ratios
+) -> tuple[numpy.ndarray, numpy.ndarray]:
     """The order in which a cascade puts each question's candidates, from the scores of every exit.
 
     Where an exit gives equal scores, the incorrect candidates stay longer and stand first, as everywhere in `metrics`;
     a ranker in service, which knows no labels, keeps the order of its candidates.
     question_id: (n,) any ids.  label: (n,) 0 or 1.  exit_scores: (n, e), higher is better.  alpha: see `drop_ratios`.
-    Minus `position` is what metrics take as a score: scores of different exits do not compare.
+    Returns the place of each candidate in the final order of its question, from 0, and the last exit that scored it,
+    both (n,).  Minus the place is what metrics take as a score: scores of different exits do not compare.
     """
     question = encode_ids(question_id)[1]
     order = numpy.lexsort((label, question))  # the incorrect candidates of a question first
@@ -100,4 +96,4 @@ def replay(question_id: Values, label: Values, exit_scores: numpy.ndarray, alpha
     position, last = numpy.empty_like(order), numpy.empty_like(order)
     position[order[pruned.order]] = Questions.together(question[order[pruned.order]]).place
     last[order] = pruned.last
-    return Replay(position, last)
+    return position, last

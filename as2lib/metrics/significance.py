@@ -128,10 +128,7 @@ def _p_of_draws(draws: np.ndarray, at: float) -> float:
 
 
 def smallest_difference(
-    targets: Sequence[np.ndarray],
-    seeds: int | None = None,
-    of_seeds: Sequence[float] | None = None,
-    tests: int = 1,
+    targets: Sequence[np.ndarray], seeds: int | None = None, of_seeds: Sequence[float] | None = None, tests: int = 1
 ) -> float:
     """The smallest true difference whose interval over questions and seeds leaves 0 out in 80 of 100 studies like this.
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.stats import binomtest
 
 from as2lib.metrics.ranking import Values, paired, read, top
 
@@ -60,6 +58,8 @@ def resampled(
     counts: (r, q) how often each question, first seen first, is in each sample.
     measure: "q R@P", "qp R@P" or "qp prAUC".  precision: of the first two.
     """
+    from scipy.sparse import csr_array
+
     question = pd.factorize(np.asarray(question_id))[0]
     label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
     possible = label
@@ -98,6 +98,8 @@ def gsb(base: Values, new: Values) -> Gsb:
         questions="all".  Raises ValueError where the questions differ, or a value is not 0 or 1.
     Source: GOVERN, sections 4.3 and 4.5 (27 : 364 : 9 is a gain of 4.5 %).
     """
+    from scipy.stats import binomtest
+
     base, new = paired(base, new)
     if base.shape != new.shape or not np.isin([base, new], [0, 1]).all():
         raise ValueError(f"expected a 0 or 1 a question, of both; got shapes {base.shape} and {new.shape}")

@@ -13,13 +13,13 @@ def test_among_equal_scores_the_correct_candidates_fall_first_whatever_the_order
     question, label, scores = zip(*rows, strict=True)
     scores = numpy.array(scores)
     alpha = (0.3, 0.5)
-    replayed = replay(question, label, scores, alpha)
+    position, last = replay(question, label, scores, alpha)
     for name in set(question):
         own = [row for row, other in enumerate(question) if other == name]
         alive, fallen = own, []
         for stage in range(3):
             alive = sorted(alive, key=lambda row, stage=stage: (-scores[row, stage], label[row], row))
             stay = len(alive) - dropped(len(alive), alpha[stage]) if stage < 2 else len(alive)
-            assert (replayed.last[alive[:stay]] >= min(stage + 1, 2)).all()
+            assert (last[alive[:stay]] >= min(stage + 1, 2)).all()
             alive, fallen = alive[:stay], alive[stay:] + fallen
-        assert replayed.position[alive + fallen].tolist() == list(range(len(own)))
+        assert position[alive + fallen].tolist() == list(range(len(own)))

@@ -83,10 +83,10 @@ def test_questions_in_one_batch_rank_as_one_at_a_time_and_as_the_replay_of_store
     assert sum(rows for rows, _ in shapes) == 20
     assert batch_tokens is None or all(rows * tokens <= batch_tokens for rows, tokens in shapes)
     every = exit_scores(model, inputs)
-    replayed = replay(question, torch.zeros(20), every.numpy(), 0.4)
+    position, _ = replay(question, torch.zeros(20), every.numpy(), 0.4)
     for name, ranking in zip((7, 3, 9), rankings, strict=True):
         rows = torch.arange(20)[question == name]
-        assert replayed.position[rows][ranking.order].tolist() == list(range(len(rows)))
+        assert position[rows][ranking.order].tolist() == list(range(len(rows)))
         torch.testing.assert_close(ranking.stage_scores, every[rows, ranking.stages], atol=1e-6, rtol=0)
         alone = model.rank({key: values[question == name] for key, values in inputs.items()}, 0.4)
         assert torch.equal(ranking.order, alone.order)
@@ -144,11 +144,11 @@ def test_order_is_that_of_the_replay_of_stored_scores(data):
     values = st.lists(st.integers(0, 3), min_size=len(question), max_size=len(question))  # many ties
     columns = [data.draw(values) for _ in range(stages)]
     alpha = data.draw(st.lists(st.floats(0, 0.99), min_size=stages - 1, max_size=stages - 1))
-    replayed = replay(question, numpy.zeros(len(question)), numpy.array(columns).T, alpha)
+    position, stage_of = replay(question, numpy.zeros(len(question)), numpy.array(columns).T, alpha)
     for name, ranking in zip(dict.fromkeys(question), ranked(columns, alpha, question), strict=True):
         own = [row for row, other in enumerate(question) if other == name]
-        assert replayed.position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
-        assert ranking.stages.tolist() == replayed.last[own].tolist()
+        assert position[own][ranking.order.numpy()].tolist() == list(range(len(own)))
+        assert ranking.stages.tolist() == stage_of[own].tolist()
         reached = [int((ranking.stages >= stage).sum()) for stage in range(stages)]
         assert reached == cost.survivors(stages, alpha, len(own))
         falling, by_stage = ranking.scores[ranking.order], ranking.stages[ranking.order]

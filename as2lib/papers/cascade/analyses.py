@@ -38,8 +38,8 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> See
             tables[seed] = table.assign(score=table["score" if scheme.method == "MT" else f"exit_{scheme.layers}"])
             continue
         exits = table.filter(like="exit_") if scheme.method == "CT" else numpy.transpose([t["score"] for t in of_seed])
-        replayed = pruning.replay(table["question_id"], table["label"], exits, scheme.alpha)
-        tables[seed] = table.assign(score=-replayed.position, last_exit=replayed.last)
+        position, last = pruning.replay(table["question_id"], table["label"], exits, scheme.alpha)
+        tables[seed] = table.assign(score=-position, last_exit=last)
     return tables
 
 
