@@ -1,9 +1,7 @@
-"""Studies of several targets side by side: CERBERUS's Table 2 over its data sets, and the headline tests pooled."""
+"""Studies of several targets side by side, and which of their questions are clean."""
 
-from as2lib.papers.cerberus import rows as cerberus
 from as2lib.papers.pair_sets import learnt, set_of
 from as2lib.study import Study
-from as2lib.study.run import Row
 
 
 def studies(study: Study) -> dict[str, Study]:
@@ -18,16 +16,6 @@ def studies(study: Study) -> dict[str, Study]:
         if (same := targets.setdefault(set_of(other.data.target.test[0]), name)) != name:
             raise ValueError(f"{study.name}: across: expected studies of other targets, got {name}, whose is {same}'s")
     return studies
-
-
-def rows(study: Study) -> list[Row]:
-    """The best ranker that learns nothing, the rows of Table 2, and the heads of one kind that a headline names."""
-    return [cerberus.trivial(study)[-1], *cerberus.table2(study), *cerberus.kinds(study)]
-
-
-def present(study: Study) -> list[Row]:
-    """The rows all of whose runs are here or published."""
-    return [row for row in rows(study) if row.seeds and all(study.store.find(run.name) for run in row.runs(study))]
 
 
 def shared_answers(study: Study) -> frozenset[str]:

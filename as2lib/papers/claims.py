@@ -25,19 +25,8 @@ MARGIN = 0.8  # points of MAP, of the headline comparisons: that of CERBERUS's c
 SECTIONS = {"Cascade Transformer": "cascade", "Cosinet": "cosinet", "GOVERN": "govern"}  # of a study's file
 SIGNS = {"better": ">", "equal": "=", "equal or better": "≥", "little worse at most": "≳"}
 COUNTED = "counted"  # a claim about one system, of which questions or heads are counted
-SUPPORTED, UNDECIDED, CONTRADICTED, SAME_DIRECTION = "supported", "undecided", "contradicted", "same direction"
+SAME_DIRECTION = "same direction"  # of a claim for which the paper prints no difference
 NOT_TESTABLE = "not testable here"
-VERDICTS = (
-    "reproduced",
-    "same direction, smaller",
-    "same direction, larger",
-    SAME_DIRECTION,  # of a claim for which the paper prints no difference
-    SUPPORTED,  # of a claim of equality, by its margin
-    UNDECIDED,
-    "not seen",
-    CONTRADICTED,
-    NOT_TESTABLE,
-)
 INTERVAL = ["difference", "low", "high", "seeds", "smallest seen"]  # of `results.compare`
 COLUMNS = ["claim", "set", "metric", "published", *INTERVAL]
 COLUMNS += ["margin", "margin from", "verdict", "reason", "test", "source", "a", "b"]
@@ -46,8 +35,6 @@ WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
 EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one
 ONE_KIND = "mhs/three-of-one-kind"  # as many teachers as heads, of the student's own kind
 NO_TEACHER = "no teacher of this study stands beside the paper's"
-ONE_FAMILY = "the teachers of this study are of one family of encoders"
-NOT_RUN = "not run in this study"
 ONE_SEED = "one seed: another fit may say otherwise"
 COARSE = 10.0  # points: no claim is of as much as what could be seen above it
 TOO_COARSE = "a difference below ten points could not be seen"
@@ -129,7 +116,7 @@ def verdict(claim: Mapping[str, Any], low: float, high: float) -> str:
     if claim["claim"] != "better":
         return significance.equality(low, high, claim["margin"], one_sided=claim["claim"] != "equal")
     if math.isnan(published) or published <= 0:
-        return SAME_DIRECTION if low > 0 else CONTRADICTED if high < 0 else UNDECIDED
+        return SAME_DIRECTION if low > 0 else "contradicted" if high < 0 else "undecided"
     return significance.verdict((low + high) / 2, published, low <= 0 <= high, low <= published <= high)
 
 
@@ -162,7 +149,7 @@ def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
     encoders = [teacher for teacher in study.teachers.values() if not teacher.scores]
     families = {teacher.name or teacher.config["model_type"] for teacher in encoders}
     if claim["about families"] and len(families) < 2:
-        return ONE_FAMILY
+        return "the teachers of this study are of one family of encoders"
     counted = claim["claim"] == COUNTED
     if not (a.name and (b.name or counted)):
         return NO_TEACHER
@@ -170,7 +157,7 @@ def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
     for name in (*a.systems, *b.systems, *teachers):
         row = study.systems.get(name)
         if row is None or not row.seeds:
-            return NOT_RUN
+            return "not run in this study"
         if not all(study.store.find(run.name) for run in row.runs(study)):
             return f"{row.label} is not run yet"
         if counted and row.seeded and len(row.seeds) == 1:
@@ -209,4 +196,4 @@ def counted(study: Study, says: str) -> str:
         figure = analyses.figure3(study, analyses.agreements(seeds)["shared"])
         named = figure.dropna(subset="published")
         holds = (named["agrees most with"] == named["published"]).all()
-    return "reproduced" if holds else CONTRADICTED
+    return "reproduced" if holds else "contradicted"

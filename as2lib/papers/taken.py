@@ -20,6 +20,7 @@ def systems(study: Study) -> list[Row]:
     Raises ValueError for the name of a run.
     """
     store, rows = Store(study, {}), []
+    published = {entry["run"] for entry in store.index["runs"].values()}
     for label, source in study.rankers.items():
         run = f"ranker/{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}"
         if source in COUNTING:
@@ -27,7 +28,8 @@ def systems(study: Study) -> list[Row]:
         else:
             ranker = as_it_is(study, "ranker", source=source, max_length=study.data.max_length)
         row = Row(run, label, GROUP, **ranker, seeds=(0,))
-        if row.kind == "lexical" or is_published(store, row) or at_hand(row):
+        is_published = run in published and {*row.encoders} <= {*store.sources}  # from what the study names now
+        if row.kind == "lexical" or is_published or at_hand(row):
             rows.append(row.of(study))
         elif re.search(r"/seed-\d+$", source):
             expected = f"expected the folder of a run's model, which Study.load(STUDY).model({source!r}) says"
@@ -35,12 +37,6 @@ def systems(study: Study) -> list[Row]:
         else:
             rows.append(replace(row, label=f"{label} (not at hand)", seeds=()))
     return rows
-
-
-def is_published(store: Store, row: Row) -> bool:
-    """Whether a ranker's scores are published, made from the file or model that the study names now."""
-    published = {entry["run"] for entry in store.index["runs"].values()}
-    return row.run in published and row.encoders[0] in store.sources
 
 
 def at_hand(row: Row) -> bool:

@@ -17,7 +17,7 @@ from as2lib.models.compare_aggregate import CompareAggregate
 from as2lib.models.cosinet import Cosinet
 from as2lib.models.mean import MeanForSequenceClassification
 from as2lib.models.mhs import MHSForSequenceClassification
-from as2lib.papers import across, costs
+from as2lib.papers import across, frontier
 from as2lib.papers.cerberus import true_sizes
 from as2lib.papers.cosinet import rows as cosinet
 from as2lib.paths import find_root
@@ -85,10 +85,10 @@ def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_with
     def no_texts(*parts):
         raise FileNotFoundError(f"{parts} are not at hand")
 
-    for module in ("as2lib.data", "as2lib.papers.pair_sets"):
+    for module in ("as2lib.papers.frontier", "as2lib.papers.pair_sets"):
         monkeypatch.setattr(f"{module}.load_parts", no_texts)
     study = Study.load(name, overrides)
-    assert costs.lengths(study).candidate > costs.lengths(study).question > 5
+    assert frontier.lengths(study).candidate > frontier.lengths(study).question > 5
     assert len(across.shared_answers(study)) == {"wikiqa": 13, "selqa": 0}[name]
 
 
@@ -100,7 +100,7 @@ def test_sizes_csv_has_the_parameters_of_the_models():
         for shape, (_, _, rank_rnn, bidirectional) in cosinet.SHAPES.items():
             fields = {"rank_rnn": rank_rnn, "bidirectional": bidirectional}
             sizes[f"{name}/{shape}"] = parameters(model(torch.zeros(1, 300).numpy(), **fields))
-    assert costs.sizes() == sizes
+    assert true_sizes.sizes() == sizes
 
 
 def test_what_pages_import_and_what_their_costs_take_is_done_without_torch():

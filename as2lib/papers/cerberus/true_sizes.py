@@ -4,6 +4,8 @@ measured time.  Knows no data, no scores and no run.
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import numpy
 import pandas
 
 from as2lib.metrics import cost
-from as2lib.papers import costs, paper_tables
+from as2lib.papers import paper_tables
 from as2lib.study import Study
 from as2lib.study.params import Latency
 
@@ -46,7 +48,6 @@ MODELS = {  # row → what a reader calls it, where the paper's tables are brief
     "ensemble/bases": "ensemble of the three BASE models",
     "ensemble/students": "ensemble of three ELECTRA-BASE",
 }
-TWIN = "base/roberta"  # a model of its shape: what sets their times apart is noise
 # Row → `seconds`, a batch in each turn, and where: what else `cost.latency` says.
 Times = dict[str, dict[str, Any]]
 
@@ -96,11 +97,15 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     return models
 
 
+@cache
+def sizes() -> dict[str, int]:
+    """Row of CERBERUS's or Cosinet's tables → its trainable parameters at its true size, counted once: `sizes.csv`."""
+    return pandas.read_csv(files("as2lib.papers") / "sizes.csv", index_col="run")["parameters"].to_dict()
+
+
 def parameters(row: str) -> int:
     """Of all the models of a row."""
-    if row in ENSEMBLES:
-        return sum(costs.sizes()[f"base/{family}"] for family, _ in ENSEMBLES[row])
-    return costs.sizes()[row]
+    return sum(sizes()[f"base/{family}"] for family, _ in ENSEMBLES[row]) if row in ENSEMBLES else sizes()[row]
 
 
 def operations(row: str, tokens: float, first_token: bool = True) -> float:
@@ -144,8 +149,6 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
     """
     import torch
 
-    if unknown := [row for row in rows or settings.rows if row not in model_names()]:
-        raise ValueError(f"latency.rows: expected some of {', '.join(model_names())}; got {unknown[0]}")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     times: Times = {row: {"seconds": []} for row in rows or settings.rows}
     generator = torch.Generator().manual_seed(0)
@@ -176,7 +179,7 @@ def times_table(times: Times) -> pandas.DataFrame:
     quiet = seconds[seconds.sum(axis=1) <= seconds.sum(axis=1).median()]
     each = 1000 * quiet / [time["batch"] for time in times.values()]
     table = pandas.DataFrame(index=pandas.Index([*times], name="run"))
-    table["model"] = [model_names()[row] for row in table.index]
+    table["model"] = [model_names().get(row, row) for row in table.index]
     table["ms a pair"] = each.median()
     table["time ×"] = each.div(each.get(REFERENCE, pandas.Series(numpy.nan, each.index)), axis=0).median()
     tokens = max((time["tokens"] for time in times.values()), default=0)
