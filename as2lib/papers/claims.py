@@ -33,7 +33,6 @@ COLUMNS += ["margin", "margin from", "verdict", "reason", "test", "source", "a",
 TARGET = "target"  # the set of a claim whose difference Table 2 of CERBERUS has for each of its sets
 WAY_LABELS = {f"{way.name}/wide": f"cascade, {way.label}" for way in WAYS[1:]}
 EACH_STUDENT = "each student"  # a claim about the student of each teacher, one by one
-ONE_KIND = "mhs/three-of-one-kind"  # as many teachers as heads, of the student's own kind
 NO_TEACHER = "no teacher of this study stands beside the paper's"
 ONE_SEED = "one seed: another fit may say otherwise"
 COARSE = 10.0  # points: no claim is of as much as what could be seen above it
@@ -54,11 +53,9 @@ def listed(study: Study) -> pandas.DataFrame:
     """Every claim of the four papers, as `claims.csv` has it; of the target's set the difference is from Table 2."""
     texts = dict.fromkeys(["a", "b", "where", "says", "margin from", "about families", "not here"], "")
     claims = paper_tables.of_every_paper(study, "claims").fillna({"test": "none named"} | texts)
+    students = [f"{EACH_STUDENT}/{teacher}" for teacher in study.teachers]
     for of in ("a", "b"):
-        names = [
-            [f"{name}/{teacher}" for teacher in study.teachers] if name == EACH_STUDENT else [name]
-            for name in claims[of]
-        ]
+        names = [students if name == EACH_STUDENT else [name] for name in claims[of]]
         claims = claims.assign(**{of: names}).explode(of, ignore_index=True)
     place = published_set(study)
     table2 = paper_tables.published(study, "cerberus", "table2")[place]
@@ -136,7 +133,7 @@ def side(study: Study, claim: Mapping[str, Any], of: str) -> Side:
     runs = {f"{heads}{layers}": f"heads of {layers} of {depth} layers" for layers in cerberus.HEAD_DEPTHS}
     runs |= {published: run for run, published in cerberus.stands_for(study).items()}
     runs |= {f"{EACH_STUDENT}/{teacher}": f"student/{teacher}" for teacher in study.teachers}
-    runs[ONE_KIND] = cerberus.roles(study).one_kind
+    runs["mhs/three-of-one-kind"] = cerberus.roles(study).one_kind
     run = runs.get(name) or cerberus.ours(study, name)
     label = study.systems[run].label if run in study.systems else run or f"the paper's {name}"
     return Side(run, WAY_LABELS.get(name, label), (run,) if run else ())

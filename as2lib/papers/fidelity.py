@@ -86,13 +86,9 @@ def cascade_percent(method: str, number: float) -> float:
     return 100 * ({"CT": cascade_cost, "SR": sequential_cost}[method](DEPTH, EXITS, number) - 1)
 
 
-def average_batch(candidates: float, alpha: float) -> float:
-    return candidates * cascade_cost(DEPTH, EXITS, alpha, candidates)
-
-
 def throughput(candidates: float, alpha: float, largest: float) -> float:
     """Percent more candidates than the largest batch, where the average batch of a layer fits."""
-    return 100 * (candidates / largest - 1) if average_batch(candidates, alpha) <= largest else 0.0
+    return 100 * (candidates / largest - 1) if COMPUTED["average batch"](candidates, alpha) <= largest else 0.0
 
 
 def of_set(study: Study, of: str) -> float:
@@ -133,7 +129,7 @@ COMPUTED: dict[str, Callable[..., float]] = SIZES | {
     "cascade ×": lambda alpha: sequential_cost(DEPTH, EXITS, alpha) / cascade_cost(DEPTH, EXITS, alpha),
     # of so many candidates, those that the exit in that place, from 0, scores
     "left": lambda candidates, alpha, place: survivors(len(EXITS), alpha, candidates)[int(place)],
-    "average batch": average_batch,
+    "average batch": lambda candidates, alpha: candidates * cascade_cost(DEPTH, EXITS, alpha, candidates),
     "throughput %": throughput,
     "gsb": lambda good, same, bad: 100 * (good - bad) / (good + same + bad),  # the gain in percent
 }

@@ -17,7 +17,7 @@ from as2lib.metrics.cost import Lengths, Work, front
 from as2lib.metrics.cost import operations as operations_of_model
 from as2lib.metrics.pruning import dropped
 from as2lib.papers.beyond import ranked
-from as2lib.papers.cascade.analyses import first_of, scored
+from as2lib.papers.cascade.analyses import scored
 from as2lib.papers.cascade.rows import Scheme, schemes
 from as2lib.papers.cerberus.rows import roles
 from as2lib.papers.row import baseline
@@ -157,13 +157,14 @@ def by_cost(study: Study, pipelines: Sequence[Pipeline]) -> pandas.DataFrame:
     """
     tested = {pipeline.label: scores(study, pipeline) for pipeline in pipelines}
     frame = results.frame(tested)
-    rows = results.mean_and_spread(frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]].rename_axis("system")
-    candidates = answered_sizes(first_of(tested))
-    rows.insert(0, "kind", [pipeline.kind for pipeline in pipelines])
-    rows.insert(1, COST, [operations(pipeline, candidates) / 1e6 for pipeline in pipelines])
+    rows = pandas.DataFrame(index=pandas.Index([*tested], name="system"))
+    candidates = answered_sizes(study.run(baseline(study)).scores())
+    rows["kind"] = [pipeline.kind for pipeline in pipelines]
+    rows[COST] = [operations(pipeline, candidates) / 1e6 for pipeline in pipelines]
     models = [[study.runs(name)[0].facts["parameters"] for name in pipeline.systems] for pipeline in pipelines]
-    rows.insert(2, "parameters", [sum(parameters) for parameters in models])
-    rows.insert(3, "seeds", [len(tested[pipeline.label]) for pipeline in pipelines])
+    rows["parameters"] = [sum(parameters) for parameters in models]
+    rows["seeds"] = [len(seeds) for seeds in tested.values()]
+    rows = rows.join(results.mean_and_spread(frame)[["MAP", "MAP ±", "P@1", "P@1 ±"]])
     dev = {pipeline.label: scores(study, pipeline, "dev") for pipeline in pipelines if can_be_chosen(study, pipeline)}
     rows["dev MAP"] = results.mean_and_spread(results.frame(dev))["MAP"]
     cost = rows[COST].to_numpy()

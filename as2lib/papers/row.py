@@ -36,7 +36,7 @@ def fit(
     """
     parents = {}
     if objectives.declared(loss).balanced:
-        spec = distillation(study) | spec
+        spec = study.distillation.model_dump() | calibration(study) | spec
     if isinstance(start, Row):
         parents["start"] = going_on(study, start)
     elif start is not None:
@@ -76,12 +76,11 @@ def going_on(study: Study, start: Row) -> Any:
 
 def ensemble(study: Study, members: Iterable[str], combine: str = "mean", **spec: Any) -> dict[str, Any]:
     """A row's fields of the scores of some systems combined."""
-    spec = {"combine": combine, **spec}
-    return {"kind": "ensemble", "spec": spec, "data": scored(study), "parents": {"members": tuple(members)}}
+    return as_it_is(study, "ensemble", combine=combine, **spec) | {"parents": {"members": tuple(members)}}
 
 
 def as_it_is(study: Study, kind: str, **spec: Any) -> dict[str, Any]:
-    """A row's fields of a ranker of which nothing is learnt here: "lexical", or a "ranker" of others."""
+    """A row's fields of what is no fit: "lexical", a "ranker" of others, an "ensemble"."""
     return {"kind": kind, "spec": spec, "data": scored(study)}
 
 
@@ -99,12 +98,8 @@ def objective(teacher: Teacher) -> dict[str, Any]:
     return {"loss": loss} if loss == "ce" else {"loss": loss, "unit": "question"}
 
 
-def distillation(study: Study) -> dict[str, Any]:
-    """The balance of labels and teachers, and the temperature; teachers that only order candidates are calibrated."""
-    return study.distillation.model_dump() | calibration(study)
-
-
 def calibration(study: Study) -> dict[str, Any]:
+    """Teachers that only order candidates are calibrated before they teach."""
     pointwise = all(teacher.objective == "pointwise" for teacher in study.teachers.values())
     return {} if pointwise else {"calibration": "platt"}
 

@@ -29,7 +29,7 @@ def systems(study: Study) -> list[Row]:
             ranker = as_it_is(study, "ranker", source=source, max_length=study.data.max_length)
         row = Row(run, label, GROUP, **ranker, seeds=(0,))
         is_published = run in published and {*row.encoders} <= {*store.sources}  # from what the study names now
-        if row.kind == "lexical" or is_published or at_hand(row):
+        if is_published or all(map(at_hand, row.encoders)):
             rows.append(row.of(study))
         elif re.search(r"/seed-\d+$", source):
             expected = f"expected the folder of a run's model, which Study.load(STUDY).model({source!r}) says"
@@ -39,12 +39,7 @@ def systems(study: Study) -> list[Row]:
     return rows
 
 
-def at_hand(row: Row) -> bool:
-    """Whether a ranker's file, folder or copy in the hub's cache is on this machine."""
-    [name] = row.encoders
-    return (find_root() / name).is_file() if row.scheme == "scores" else model_at_hand(name)
-
-
-def model_at_hand(name: str) -> bool:
+def at_hand(name: str) -> bool:
+    """Whether a file of scores, or the folder of a model or its copy in the hub's cache, is on this machine."""
     origin, revision = model_origin(name)
-    return not isinstance(origin, str) or hub.cached_config(origin, revision) is not None
+    return (find_root() / name).is_file() or not isinstance(origin, str) or hub.cached_config(origin, revision) is not None

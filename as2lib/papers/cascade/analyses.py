@@ -3,8 +3,6 @@
 MT is one model, SR models in sequence, CT the cascade (`rows.Scheme`).  Trains nothing, draws nothing.
 """
 
-from collections.abc import Mapping
-
 import numpy
 import pandas
 
@@ -41,11 +39,6 @@ def scored(study: Study, scheme: Scheme, where: str, split: str = "test") -> See
         position, last = pruning.replay(table["question_id"], table["label"], exits, scheme.alpha)
         tables[seed] = table.assign(score=-position, last_exit=last)
     return tables
-
-
-def first_of(tables: Mapping[str, Seeds]) -> pandas.DataFrame:
-    """The table of the first row's first seed: its pairs are those of all."""
-    return next(iter(next(iter(tables.values())).values()))
 
 
 def published(study: Study, name: str, rows: list[Scheme]) -> pandas.DataFrame:

@@ -132,14 +132,12 @@ def teachers(study: Study) -> list[Row]:
 
 def labels_only(study: Study) -> list[Row]:
     """Rows 4-6: the base models, each adapted by its kind's objective without a teacher; the last is the student's."""
-    names = [name for name, each in study.teachers.items() if each.base or not each.scores]
-    return planned(study, [labels_only_student(study, name) for name in reversed(names)])
-
-
-def labels_only_student(study: Study, name: str) -> Row:
-    each = study.teachers[name]
-    label = "labels-only student" if name == study.own_teacher else f"labels-only student ({each.label})"
-    return Row(f"base/{name}", label, "labels only", **fit(study, study.base_of(name), **objective(each)))
+    rows = []
+    for name, each in reversed(study.teachers.items()):
+        if each.base or not each.scores:
+            label = "labels-only student" if name == study.own_teacher else f"labels-only student ({each.label})"
+            rows.append(Row(f"base/{name}", label, "labels only", **fit(study, study.base_of(name), **objective(each))))
+    return planned(study, rows)
 
 
 def families(study: Study) -> list[Row]:
@@ -329,7 +327,7 @@ def hydra_teachers(study: Study) -> Any:
     """Hydra's teachers: row 6 of the next seeds in turn; or of the study's first ones for all its seeds, and, where it
     has too few, more of them.
     """
-    base, heads = labels_only_student(study, study.own_teacher), len(study.teachers)
+    base, heads = labels_only(study)[-1], len(study.teachers)
     if study.mhs.teachers_of_one_kind == "next":
         return of_seeds(study, base)
     more = replace(base, run=f"hydra-teacher/{study.own_teacher}")

@@ -48,8 +48,6 @@ MODELS = {  # row → what a reader calls it, where the paper's tables are brief
     "ensemble/bases": "ensemble of the three BASE models",
     "ensemble/students": "ensemble of three ELECTRA-BASE",
 }
-# Row → `seconds`, a batch in each turn, and where: what else `cost.latency` says.
-Times = dict[str, dict[str, Any]]
 
 
 def members(row: str) -> list[tuple[dict[str, Any], dict[str, int]]]:
@@ -141,8 +139,10 @@ def model_names() -> dict[str, str]:
     return dict(paper_tables.read("cerberus", "table5").set_index("run")["model"]) | MODELS
 
 
-def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
+def measure(settings: Latency, rows: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     """The time of a forward pass for each of the rows (default: those of the settings), on the GPU if there is one.
+
+    Returns row → `seconds`, a batch in each turn, and where: what else `cost.latency` says.
 
     Rows take turns, so that a busy minute falls on all of them: each repeat builds every row once, lets it warm up and
     takes the mean of two passes.  Weights, in float32, and token ids are random.
@@ -150,7 +150,7 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> Times:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    times: Times = {row: {"seconds": []} for row in rows or settings.rows}
+    times: dict[str, Any] = {row: {"seconds": []} for row in rows or settings.rows}
     generator = torch.Generator().manual_seed(0)
     smallest = min(fields["vocab_size"] for fields in VOCABULARY.values())
     ids = torch.randint(5, smallest, (settings.batch, settings.tokens), generator=generator).to(device)
@@ -169,7 +169,7 @@ def question(settings: Latency) -> dict[str, Any]:
     return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
 
 
-def times_table(times: Times) -> pandas.DataFrame:
+def times_table(times: dict[str, dict[str, Any]]) -> pandas.DataFrame:
     """Milliseconds a pair of the measured rows, and time and operations as ratios to ELECTRA-BASE, index run.
 
     Medians over the quiet turns, the half that took least time in all rows; "time ×" is the median of the ratios

@@ -54,13 +54,8 @@ def fine_tuned(study: Study) -> list[Row]:
     return [system for system in systems if system and system.seeds]
 
 
-def table4(study: Study) -> list[Row]:
-    """The twelve models of Table 4."""
-    return planned(study, models(study).values())
-
-
 def models(study: Study) -> dict[str, Row]:
-    """The rows of Table 4 by their names: `cosinet/birnn`."""
+    """The twelve rows of Table 4 by their names: `cosinet/birnn`."""
     settings, rows = study.cosinet, {}
     for encoder, (name, model) in ENCODERS.items():
         for shape, (text, unit, rank_rnn, bidirectional) in SHAPES.items():
