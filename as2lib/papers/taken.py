@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from as2lib import hub
 from as2lib.models import COUNTING
@@ -42,4 +43,5 @@ def systems(study: Study) -> list[Row]:
 def at_hand(name: str) -> bool:
     """Whether a file of scores, or the folder of a model or its copy in the hub's cache, is on this machine."""
     origin, revision = model_origin(name)
-    return (find_root() / name).is_file() or not isinstance(origin, str) or hub.cached_config(origin, revision) is not None
+    is_here = isinstance(origin, Path) or (find_root() / name).is_file()
+    return is_here or hub.cached_config(origin, revision) is not None

@@ -14,11 +14,11 @@ TOLERANCE = 0.02  # what another processor or library may change of a number fro
 
 
 def _by_name(recorded: dict[str, Any]) -> dict[str, Any]:
-    """What a notebook recorded: "mhs/3h1 MAP" → 75.1."""
+    """What a notebook recorded, but for what it has not: "mhs/3h1 MAP" → 75.1."""
     numbers: dict[str, Any] = {}
     for name, value in recorded.items():
         numbers |= {f"{name} {key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
-    return numbers
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def committed(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
@@ -26,19 +26,18 @@ def committed(study: Study) -> dict[str, dict[str, dict[str, Any]]]:
 
     The overview's are left out.  Counts and words, such as a verdict, have no tolerance.  {} outside a clone.
     """
-    folder = f"reports/{study.name}/metrics"
+    folder = f"HEAD:./reports/{study.name}/metrics"
 
     def git(*words: str) -> str:
         command = ["git", "-C", find_root(), *words]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     rows = {}
-    for file in git("ls-tree", "--name-only", f"HEAD:./{folder}").split() if study.store.index["runs"] else ():
+    for file in git("ls-tree", "--name-only", folder).split() if study.store.index["runs"] else ():
         if file[:2] != OVERVIEW and ".timing." not in file:
-            numbers = _by_name(json.loads(git("show", f"HEAD:./{folder}/{file}")))
-            known = {name: value for name, value in numbers.items() if value is not None}
-            tolerances = {name: TOLERANCE if isinstance(value, float) else 0 for name, value in known.items()}
-            rows[file[:2]] = {name: {"value": known[name], "tolerance": tolerances[name]} for name in known}
+            numbers = _by_name(json.loads(git("show", f"{folder}/{file}")))
+            tolerances = {name: TOLERANCE if isinstance(value, float) else 0 for name, value in numbers.items()}
+            rows[file[:2]] = {name: {"value": numbers[name], "tolerance": tolerances[name]} for name in numbers}
     return rows
 
 

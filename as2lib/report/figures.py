@@ -257,9 +257,8 @@ def _logarithmic(axes: Axes) -> None:
     """A logarithmic x axis with ticks at 1, 2 and 5, or, where it is too short for two of these, at a linear one's."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(
-        ticker.LogLocator(subs=(1, 2, 5)) if high / low > 6 else ticker.MaxNLocator(5, steps=STEPS)
-    )
+    locator = ticker.LogLocator(subs=(1, 2, 5)) if high / low > 6 else ticker.MaxNLocator(5, steps=STEPS)
+    axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 

@@ -1,6 +1,5 @@
 """The output side of a notebook: what it shows and records, and the files of it under `reports/<study>/`."""
 
-import json
 import math
 import platform
 import re
@@ -21,13 +20,13 @@ from as2lib.paths import find_root
 from as2lib.report import figures, references, tables
 from as2lib.study import findings
 from as2lib.study.pages import page_file, runs
-from as2lib.study.store import write_json
+from as2lib.study.store import read_json, write_json
 
 PACKAGES = ("torch", "transformers", "datasets", "scipy", "pandas")
 
 
 class Report:
-    """The output side of one notebook: `begin(study, "03_distillation")`.
+    """The output side of one notebook: `Report(study, "03_distillation")`.
 
     Tables are saved as `tables/NN_table_<k>.csv` and `.tex`, figures as `figures/NN_figure_<k>.png` and `.svg`,
     recorded numbers as `metrics/NN.json`.  With `timing=True` the name ends in `.timing` before its suffix: measured
@@ -163,8 +162,8 @@ class Report:
         question: what decides the measurement, as JSON values; it is measured anew where that file answers another.
         """
         path = find_root() / "reports" / self.study.variant / "scores" / "times" / f"{name}.json"
-        content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if content.get("question") != json.loads(json.dumps(question)):
+        content = read_json(path) if path.exists() else {}
+        if content.get("question") != question:
             from as2lib.precision import machine  # with torch, as what is measured
 
             content = {"machine": machine(), "question": question, "times": measure()}

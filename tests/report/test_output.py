@@ -6,13 +6,14 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.report import begin, figures
+from as2lib.report import figures
+from as2lib.report.output import Report
 from tests.report.test_figures import differences
 
 
 @pytest.fixture
 def report(root):
-    return begin(Study.load("tiny"), "03_distillation", save=True)
+    return Report(Study.load("tiny"), "03_distillation", save=True)
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
     ],
 )
 def test_what_is_published_on_another_set_than_the_target_has_its_name(root, study, beside, column):
-    report = begin(Study.load("tiny", {"data.target.test": [f"{study}:test"]}), "03_distillation", save=True)
+    report = Report(Study.load("tiny", {"data.target.test": [f"{study}:test"]}), "03_distillation", save=True)
     table = report.show(systems(**{"published MAP": [74.0, None]}), "3.1", "Systems.", beside=beside).data
     assert f">{column}</th>" in table
 
@@ -61,7 +62,7 @@ def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_i
     kept.parent.mkdir(parents=True)
     kept.touch()
     with pytest.raises(ValueError, match="08_cascade: left out of tiny"):
-        begin(Study.load("tiny"), "08_cascade")
+        Report(Study.load("tiny"), "08_cascade")
     assert kept.exists()
 
 
@@ -119,7 +120,7 @@ def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_f
 
 
 def test_a_notebook_that_is_run_by_hand_writes_nowhere(root):
-    report = begin(Study.load("tiny"), "03_distillation")
+    report = Report(Study.load("tiny"), "03_distillation")
     shown = report.show(systems(), "3.1", "Systems.").data
     shown += report.show(figures.forest(differences(), "a", "a"), "3.1", "Differences.").data
     assert "<a href" not in shown

@@ -166,7 +166,7 @@ def measure(settings: Latency, rows: Sequence[str] = ()) -> dict[str, dict[str, 
 
 def question(settings: Latency) -> dict[str, Any]:
     """What decides a measurement."""
-    return {**settings.model_dump(), "order": "rows take turns", "last layer": "first token"}
+    return {**settings.model_dump(mode="json"), "order": "rows take turns", "last layer": "first token"}
 
 
 def times_table(times: dict[str, dict[str, Any]]) -> pandas.DataFrame:
