@@ -13,6 +13,12 @@ from torch import Tensor
 # b pairs in a batch · k heads, and as many teachers · c = 2 classes
 
 
+class Total(NamedTuple):
+    """A loss without named parts; `total` is a scalar."""
+
+    total: Tensor
+
+
 class Supervised(NamedTuple):
     """A loss from labels alone; `hard` is a scalar, or (k,) of a student with heads."""
 
@@ -37,7 +43,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Supervised:
     Returns `total` and `hard`, each a scalar, mean over the batch.
     Source: L_H of CERBERUS eq. 1.  With a teacher: `kd`.
     """
-    hard = F.cross_entropy(_raise_precision(logits), labels.long())
+    hard = F.cross_entropy(raise_precision(logits), labels.long())
     return Supervised(hard, hard)
 
 
@@ -50,7 +56,7 @@ def cross_entropy_per_head(head_logits: Tensor, labels: Tensor) -> Supervised:
     Returns `total`, a scalar, and `hard` of shape (k,), mean over the batch.
     Source: the row without a teacher of CERBERUS Table 3.  With teachers: `per_head`.
     """
-    hard = _hard(_raise_precision(head_logits), labels)
+    hard = _hard(raise_precision(head_logits), labels)
     return Supervised(hard.sum(), hard)
 
 
@@ -63,8 +69,8 @@ def kd(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: fl
     Returns `total`, `hard`, `soft`, each a scalar, mean over the batch; `soft` without its factor tau².
     Source: CERBERUS eq. 1-3 (Hinton et al. 2015).  One teacher per head: `per_head`.
     """
-    total, hard, soft = _weigh(student_logits.unsqueeze(1), teacher_logits.unsqueeze(1), labels, alpha, tau)
-    return Distillation(total.sum(), hard.squeeze(0), soft.squeeze(0))
+    total, hard, soft = per_head(student_logits.unsqueeze(1), teacher_logits.unsqueeze(1), labels, alpha, tau)
+    return Distillation(total, hard.squeeze(0), soft.squeeze(0))
 
 
 def per_head(head_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha: float, tau: float) -> Distillation:
@@ -80,20 +86,13 @@ def per_head(head_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha:
     if head_logits.shape != teacher_logits.shape:
         shapes = f"{tuple(head_logits.shape)} and {tuple(teacher_logits.shape)}"
         raise ValueError(f"expected a teacher a head, head_logits and teacher_logits of one shape; got {shapes}")
-    total, hard, soft = _weigh(head_logits, teacher_logits, labels, alpha, tau)
-    return Distillation(total.sum(), hard, soft)
-
-
-def _weigh(student: Tensor, teacher: Tensor, labels: Tensor, alpha: float, tau: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Total, hard and soft loss of each head, (k,) each, from (b, k, c) logits."""
-    student, teacher = _raise_precision(student), _raise_precision(teacher.detach())
+    student, teacher = raise_precision(head_logits), raise_precision(teacher_logits.detach())
     hard = _hard(student, labels)
     soft = _divergence(F.log_softmax(teacher / tau, dim=-1), F.log_softmax(student / tau, dim=-1)).mean(dim=0)
     # tau² keeps the soft gradients' size whatever the temperature
     weighted = ((alpha, hard), ((1 - alpha) * tau**2, soft))
     parts = [weight * part for weight, part in weighted if weight]  # an infinite part of weight 0 counts nothing
-    total = torch.stack(parts).sum(dim=0)
-    return total, hard, soft
+    return Distillation(torch.stack(parts).sum(dim=0).sum(), hard, soft)
 
 
 def _divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -108,5 +107,6 @@ def _hard(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.transpose(1, 2), every_head, reduction="none").mean(dim=0)
 
 
-def _raise_precision(logits: Tensor) -> Tensor:
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+def raise_precision(values: Tensor) -> Tensor:
+    """The same values in float32, or wider where they are."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))

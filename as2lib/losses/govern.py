@@ -12,12 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from as2lib.losses.distillation import Distillation, Total
+
 # b pairs in a batch · n teachers
 CLAMP = 1e-6  # a teacher that is certain and wrong has a finite cross entropy
-
-
-class Mean(NamedTuple):
-    total: Tensor
 
 
 class Vote(NamedTuple):
@@ -32,13 +30,7 @@ class Agreement(NamedTuple):
     followed: Tensor  # mean number of teachers on the label's side
 
 
-class Confidence(NamedTuple):
-    total: Tensor
-    hard: Tensor
-    soft: Tensor
-
-
-def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
+def mean_ensemble(student: Tensor, teachers: Tensor) -> Total:
     """Distillation of the teachers' mean.
 
     total = D(f_s, mean_i f_i)
@@ -47,7 +39,7 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Mean:
     Source: GOVERN, section 3.1.1, the prose of eq. 3.  The majority alone: `govern`.
     """
     student, teachers = _read(student, teachers)
-    return Mean((student - teachers.mean(dim=1)).square().mean())
+    return Total((student - teachers.mean(dim=1)).square().mean())
 
 
 def govern(student: Tensor, teachers: Tensor) -> Vote:
@@ -89,7 +81,7 @@ def govern_ca(student: Tensor, teachers: Tensor, labels: Tensor) -> Agreement:
     return Agreement(loss.mean(), alone.to(student.dtype).mean(), follow.sum(dim=1).to(student.dtype).mean())
 
 
-def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.0) -> Confidence:
+def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.0) -> Distillation:
     """Confidence-aware distillation: every teacher teaches, those nearer to the label more, and so does the label.
 
     total = weight * hard + soft,  soft = sum over all teachers of w_i * D(f_s, f_i),
@@ -104,16 +96,15 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
     everyone = torch.ones_like(teachers, dtype=torch.bool)
     soft = (_weights(teachers, y, everyone) * _distance(student, teachers)).sum(dim=1).mean()
     hard = F.binary_cross_entropy(student, y)
-    return Confidence(weight * hard + soft, hard, soft)
+    return Distillation(weight * hard + soft, hard, soft)
 
 
-def teacher_a_head(heads: Tensor, teachers: Tensor) -> Mean:
+def teacher_a_head(heads: Tensor, teachers: Tensor) -> Total:
     """Each head from a teacher of its own, without labels: `mean_ensemble` of that one, summed over heads.
 
     heads, teachers: (b, k) probabilities.
     """
-    total = mean_ensemble(heads.flatten(), teachers.reshape(-1, 1)).total
-    return Mean(heads.shape[1] * total)
+    return Total(heads.shape[1] * mean_ensemble(heads.flatten(), teachers.reshape(-1, 1)).total)
 
 
 def govern_a_head(heads: Tensor, teachers: Tensor) -> Vote:
