@@ -2,12 +2,7 @@
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from as2lib.fit.loop import Fit, train
-    from as2lib.fit.objectives import LOSSES
-    from as2lib.fit.teachers import teacher_logits
+from typing import Any
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts: deterministic products
 

@@ -1,6 +1,6 @@
 """What a training batch holds, and in which order batches come: the same for the same seed; knows no model, no loss."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy
@@ -13,8 +13,9 @@ from as2lib.metrics.questions import Questions
 
 # m pairs · b pairs in a batch · q questions in a batch · k teachers · c = 2 classes
 NEIGHBOURS = 32  # batches' worth of items that are sorted by length together
-# Of an epoch: the length of each item, how many a batch holds about, and how numbers of items, sorted, become batches.
-Items: TypeAlias = tuple[numpy.ndarray, int, Callable[[list[int]], list[list[int]]]]
+CANDIDATES = 30  # of a question in a batch at most
+Array: TypeAlias = numpy.ndarray
+Tensors: TypeAlias = dict[str, torch.Tensor]
 
 
 class Examples:
@@ -23,13 +24,7 @@ class Examples:
     teachers: (m, k, c) float32.  question: (m,) the number of each pair's question, where batches hold whole ones.
     """
 
-    def __init__(
-        self,
-        pairs: Dataset,
-        encoder: Any,
-        teachers: numpy.ndarray | None = None,
-        question: numpy.ndarray | None = None,
-    ):
+    def __init__(self, pairs: Dataset, encoder: Any, teachers: Array | None = None, question: Array | None = None):
         self.encoder, self.question = encoder, question
         items = encoded(pairs, encoder)
         self.fingerprint = encoded_fingerprint(pairs, encoder)  # of the pairs, and of how they are encoded
@@ -42,9 +37,7 @@ class Examples:
             self.labels = torch.from_numpy(pairs.with_format("numpy")["label"][:].astype(numpy.int64))
         self.teachers = None if teachers is None else torch.from_numpy(teachers)
 
-    def batch(
-        self, items: list[int], device: str | torch.device = "cpu"
-    ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    def batch(self, items: list[int], device: str | torch.device = "cpu") -> tuple[Tensors, Tensors]:
         """The model's inputs, and the targets: `labels` (b,), `teacher_logits` (b, k, c), `candidates` (q,)."""
         inputs = self.encoder.collate(rows_of(self.items, items))
         rows = numpy.concatenate([numpy.arange(self.ends[i] - self.sizes[i], self.ends[i]) for i in items])
@@ -62,21 +55,34 @@ class Examples:
 class Batches:
     """Batches of items of similar length in a random order, every item once an epoch; a function of seed and epoch.
 
-    length: (m,) tokens of each item.  size: items in a batch.
-    tokens: instead, tokens in a batch at most, padding included (or one longer item).
+    size: items in a batch.  tokens: instead, tokens in a batch at most, padding included (or one longer item).
+    Of pairs whose questions have numbers a batch holds whole questions, of about `size` pairs: it ends where the next
+    one would take it farther from that than it is.  Candidates stay in their order, of more than `CANDIDATES` all
+    correct ones, and others drawn anew each epoch.
     """
 
-    def __init__(self, length: numpy.ndarray, size: int | None, seed: int, tokens: int | None = None):
-        self.length, self.size, self.seed, self.tokens = length, size, seed, tokens
+    def __init__(self, examples: Examples, size: int | None, seed: int, tokens: int | None = None):
+        self.length, self.size, self.seed, self.tokens = examples.length, size, seed, tokens
+        labels = numpy.zeros(len(self.length)) if examples.labels is None else examples.labels
+        self.correct = numpy.asarray(labels) == 1
+        whole = examples.question is not None and examples.encoder.unit == "pair"
+        slices = Questions.together(examples.question).slices() if whole else []
+        self.questions = [numpy.arange(len(self.length))[rows] for rows in slices]
 
     def epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, as numbers of items, in a random order; each is cut from items sorted by length."""
         generator = numpy.random.default_rng([self.seed, epoch])
-        length, typical, cut = self._items(generator)
+        questions = [self._drawn(rows, generator) for rows in self.questions]
+        length, pairs = self.length, 1.0
+        if questions:
+            length = numpy.array([self.length[rows].max() for rows in questions])
+            pairs = numpy.mean([len(rows) for rows in questions])
+        size = self.size or self.tokens // max(1, round(float(length.mean())))
+        window = NEIGHBOURS * max(1, round(size / pairs))
         shuffled, batches = generator.permutation(len(length)), []
-        for start in range(0, len(shuffled), typical * NEIGHBOURS):
-            window = shuffled[start : start + typical * NEIGHBOURS]
-            batches += cut(window[numpy.argsort(length[window], kind="stable")].tolist())
+        for start in range(0, len(shuffled), window):
+            items = shuffled[start : start + window]
+            batches += self._cut(items[numpy.argsort(length[items], kind="stable")].tolist(), length, questions)
         return [batches[i] for i in generator.permutation(len(batches))]
 
     def since(self, batch: int) -> Iterator[list[int]]:
@@ -87,62 +93,25 @@ class Batches:
             yield from batches[batch:]
             batch, epoch = max(0, batch - len(batches)), epoch + 1
 
-    def _items(self, generator: numpy.random.Generator) -> Items:
-        typical = self.size or max(1, self.tokens // max(1, round(float(self.length.mean()))))
-        return self.length, typical, self._cut
-
-    def _cut(self, items: list[int]) -> list[list[int]]:
-        if self.size is not None:
-            return [items[i : i + self.size] for i in range(0, len(items), self.size)]
+    def _cut(self, items: list[int], length: Array, questions: list[Array]) -> list[list[int]]:
+        """Items that are sorted by length, or the pairs of questions that are, as batches."""
         batches: list[list[int]] = [[]]
         for item in items:
-            if batches[-1] and (len(batches[-1]) + 1) * self.length[item] > self.tokens:
+            rows = questions[item].tolist() if questions else [item]
+            if self.size:
+                missing = self.size - len(batches[-1])
+                is_full = len(rows) - missing > missing
+            else:
+                is_full = (len(batches[-1]) + len(rows)) * length[item] > self.tokens
+            if batches[-1] and is_full:
                 batches.append([])
-            batches[-1].append(item)
+            batches[-1] += rows
         return batches
 
-
-class QuestionBatches(Batches):
-    """Batches of whole questions with about `size` pairs, every question once an epoch, its candidates in their order.
-
-    question: (m,) the number of each pair's question.  label: (m,), None without labels.  length: (m,) tokens.
-    candidates: of a question at most: all correct ones, and others drawn anew each epoch.
-    A batch ends where the next question would take it farther from `size` than it is.
-    """
-
-    def __init__(
-        self,
-        question: numpy.ndarray,
-        label: numpy.ndarray | None,
-        length: numpy.ndarray,
-        size: int,
-        seed: int,
-        candidates: int = 30,
-    ):
-        super().__init__(length, size, seed)
-        self.rows = [numpy.arange(len(question))[rows] for rows in Questions.together(question).slices()]
-        self.correct = numpy.zeros(len(question), dtype=bool) if label is None else numpy.asarray(label) == 1
-        self.candidates = candidates
-
-    def _items(self, generator: numpy.random.Generator) -> Items:
-        questions = [self._drawn(rows, generator) for rows in self.rows]
-        longest = numpy.array([self.length[rows].max() for rows in questions])
-        typical = max(1, round(self.size / numpy.mean([len(rows) for rows in questions])))
-
-        def cut(numbers: list[int]) -> list[list[int]]:
-            batches: list[list[int]] = [[]]
-            for number in numbers:
-                missing = self.size - len(batches[-1])
-                if batches[-1] and len(questions[number]) - missing > missing:
-                    batches.append([])
-                batches[-1] += questions[number].tolist()
-            return batches
-
-        return longest, typical, cut
-
-    def _drawn(self, rows: numpy.ndarray, generator: numpy.random.Generator) -> numpy.ndarray:
-        if len(rows) <= self.candidates:
+    def _drawn(self, rows: Array, generator: numpy.random.Generator) -> Array:
+        """A question's rows, some of the incorrect ones where it has more than `CANDIDATES`."""
+        if len(rows) <= CANDIDATES:
             return rows
         correct, others = rows[self.correct[rows]], rows[~self.correct[rows]]
-        room = max(1, self.candidates - len(correct))
+        room = max(1, CANDIDATES - len(correct))
         return numpy.sort(numpy.append(correct, generator.permutation(others)[:room]))

@@ -1,5 +1,6 @@
 """What a fit leaves while it runs: its log, and a checkpoint from which a killed one goes on; knows no loss."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,13 +58,8 @@ class Progress:
         """Keep the weights if their dev MAP is the best so far; of equal ones the first stay."""
         self.waited += 1
         if self.dev_MAP is None or dev_MAP > self.dev_MAP:
-            self.best, self.best_step = copied(model), self.step
+            self.best, self.best_step = deepcopy(model.state_dict()), self.step
             self.dev_MAP, self.waited = dev_MAP, 0
-
-
-def copied(model: nn.Module) -> dict[str, torch.Tensor]:
-    """A model's weights as they are now."""
-    return {name: value.clone() for name, value in model.state_dict().items()}
 
 
 def write(path: Path, identity: str, model: nn.Module, optimizer: Any, state: Progress) -> None:

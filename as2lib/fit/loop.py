@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,14 +19,14 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import set_seed
 
-from as2lib import models
+from as2lib import models, plugins
 from as2lib.data.columns import NoLabels
 from as2lib.data.encode import PairEncoder, fitting_length, load_encoder, paired, word_tokenizer
 from as2lib.data.pairs import Source, filter_questions, fingerprint, load_pairs, require_apart
 from as2lib.data.sets import is_watched, note
 from as2lib.data.words import WordEncoder
 from as2lib.fit import checkpoint, objectives
-from as2lib.fit.batches import Batches, Examples, QuestionBatches
+from as2lib.fit.batches import Batches, Examples
 from as2lib.fit.checkpoint import CHECKPOINT, LOG, Entry, Progress
 from as2lib.fit.schedules import CLIP, drawn_exit, rate
 from as2lib.fit.teachers import Teacher, is_logits, teacher_logits
@@ -154,9 +155,10 @@ def train(
     learning_rate = learning_rate or models.LEARNING_RATES[model == NOTHING]
     progress = is_watched() if progress is None else progress
     bars = bool(progress) and is_watched()
-    if not isinstance(teachers, list | tuple):
-        raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
-    pairs, dev = _pairs(pairs, teachers), _that_tells(dev)
+    pairs, dev = _pairs(pairs, teachers), None if dev is None else load_pairs(dev, questions="all")
+    if dev is not None and not len(filter_questions(dev, "mixed")):
+        note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
+        dev = None
     if patience is not None and dev is None:
         raise ValueError("patience: expected a dev set with correct and incorrect candidates of a question, got none")
     if dev is not None and not allow_shared_questions:
@@ -191,12 +193,7 @@ def train(
         question = Questions.together(pairs["question_id"][:]).code if unit == "question" else None
         examples = Examples(pairs, encoder, numpy.stack(logits, axis=1) if logits else None, question)
         batch_size = batch_size or (None if batch_tokens else BATCH_SIZE)
-        if question is None or encoder.unit == "question":
-            batches = Batches(examples.length, batch_size, seed, batch_tokens)
-        elif batch_tokens:
-            raise ValueError(f"batch_tokens: expected batch_size with batches of whole questions, got {batch_tokens}")
-        else:
-            batches = QuestionBatches(question, examples.labels, examples.length, batch_size, seed)
+        batches = Batches(examples, batch_size, seed, batch_tokens)
         steps = steps or sum(len(batches.epoch(epoch)) for epoch in range(epochs or EPOCHS))
         every = evaluate_every or -(-steps // 10)
         exits = len(getattr(config, "exits", ()))
@@ -205,7 +202,9 @@ def train(
         if folder is not None:
             path = expanded(folder) / CHECKPOINT
             numbers = [seed, steps, batch_size, batch_tokens, learning_rate, warmup, ratio, every, patience, alpha, tau]
-            contents = [examples.fingerprint, dev and fingerprint(dev), examples.teachers, objectives.source(loss)]
+            code = plugins.source(loss) if plugins.is_path(loss) else getattr(loss, "__code__", None)
+            own = getattr(loss, "__qualname__", repr(loss)), code
+            contents = [examples.fingerprint, dev and fingerprint(dev), examples.teachers, own]
             weights = [tensor.cpu().reshape(-1).view(torch.uint8).numpy() for tensor in model.state_dict().values()]
             identity = Hasher.hash([numbers, contents, str(model), weights, settings, unit, schedule, precision])
             state = checkpoint.resume(path, identity, model, optimizer, device)
@@ -214,11 +213,9 @@ def train(
         started = saved - state.seconds
         upcoming = batches.since(state.step)
         model.train()
-        if progress and (state.step or progress is True):
-            line = f"goes on from step {state.step} of {steps}" if state.step else f"begins: {steps} steps"
-            print(line, file=sys.stderr, flush=True)
-        pace = tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not bars, leave=None)
-        with pace:
+        if progress and state.step:
+            print(f"goes on from step {state.step} of {steps}", file=sys.stderr, flush=True)
+        with tqdm(total=steps, initial=state.step, desc="steps", unit="step", disable=not bars, leave=None) as pace:
             while state.step < steps and not state.over:
                 optimizer.param_groups[0]["lr"] = learning_rate * rate(state.step, steps, warmup, ratio)
                 exit_number = {"only_exit": drawn_exit(schedule, exits, state.step, steps, seed)} if exits else {}
@@ -243,10 +240,8 @@ def train(
                         state.over = patience is not None and state.waited >= patience
                     entry["seconds"] = round(time.perf_counter() - started, 2)
                     state.log.append(entry)
-                    dev_map = f", dev MAP {100 * entry['dev_MAP']:.1f}" if dev is not None else ""
-                    pace.set_postfix_str(f"loss {entry['total']:.4f}{dev_map}", refresh=False)
-                    stops = [callback(entry, model) for callback in callbacks]
-                    state.over = state.over or any(stops)
+                    pace.set_postfix(loss=entry["total"], dev_MAP=entry.get("dev_MAP", "none"), refresh=False)
+                    state.over |= any([callback(entry, model) for callback in callbacks])
                     model.train()
                     if path is not None:
                         with whole_file(path.with_name(LOG)) as temporary:
@@ -263,7 +258,7 @@ def train(
 
         last = None
         if state.best is not None and state.best_step != state.step:
-            last = checkpoint.copied(model)
+            last = deepcopy(model.state_dict())
             model.load_state_dict(state.best)
         facts = {
             "parameters": cost.parameters(model),
@@ -321,14 +316,6 @@ def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
         expected = "expected the Dataset that load_pairs returns, whose rows they are"
         raise ValueError(f"pairs: beside a teacher's logits {expected}; got {type(pairs).__name__}, which it reads")
     return table
-
-
-def _that_tells(dev: Source | None) -> Dataset | None:
-    """A dev set with a question that has both a correct and an incorrect candidate; None, and a line, without one."""
-    if dev is None or len(filter_questions(dev := load_pairs(dev, questions="all"), "mixed")):
-        return dev
-    note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")
-    return None
 
 
 @contextmanager

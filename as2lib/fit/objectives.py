@@ -5,7 +5,7 @@ Importing this brings in no torch: a wrong name is refused, and a study planned,
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2lib import plugins
@@ -74,10 +74,6 @@ LOSSES = {
 OWN = Loss("", "output targets")
 
 
-class Total(NamedTuple):
-    total: "Tensor"
-
-
 def objective(
     loss: str | Callable[..., Any], alpha: float = 0.5, tau: float = 3.0, settings: Mapping[str, Any] | None = None
 ) -> Objective:
@@ -91,12 +87,12 @@ def objective(
         each question are in the batch, one after the other.  step: counted from 0.
     """
     from as2lib.fit.arguments import ARGUMENTS, Batch
+    from as2lib.losses.distillation import Total
 
     which = named(loss)
     function = which.function
     if isinstance(function, str):
-        module, _, name = function.partition(".")
-        function = getattr(import_module(f"as2lib.losses.{module}"), name)
+        function = resolve_name(f"as2lib.losses.{function}")
     balance = {"alpha": alpha, "tau": tau} if which.balanced else {}
     given = {**(which.fixed or {}), **balance, **(settings or {})}
 
@@ -128,13 +124,6 @@ def is_own(loss: str | Callable[..., Any]) -> bool:
     return callable(loss) or plugins.is_path(loss)
 
 
-def source(loss: str | Callable[..., Any]) -> Any:
-    """What tells a loss from another one: its name, and of one's own its code."""
-    if isinstance(loss, str):
-        return loss, plugins.source(loss) if plugins.is_path(loss) else ""
-    return getattr(loss, "__qualname__", repr(loss)), getattr(loss, "__code__", None)
-
-
 def declared(loss: str) -> Loss:
     """What is known of a loss by its name alone; one's own is not opened."""
     return LOSSES.get(loss, OWN)
@@ -143,14 +132,14 @@ def declared(loss: str) -> Loss:
 def checked(loss: str | Callable[..., Any] | None, teachers: int) -> str | Callable[..., Any]:
     """The loss of a fit with so many teachers, by default ce, kd or per_head.
 
-    Raises ValueError for one that is not known, or can't learn from so many.
+    Raises ValueError for one that is not known, or can't learn from so many; one's own is not opened.
     """
     loss = loss or {0: "ce", 1: "kd"}.get(teachers, "per_head")
     if is_own(loss):
-        named(loss)
-    elif loss not in LOSSES:
+        return loss
+    if loss not in LOSSES:
         raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, or package.module:function; got {loss!r}")
-    elif not LOSSES[loss].takes(teachers):
+    if not LOSSES[loss].takes(teachers):
         others = ", ".join(name for name, other in LOSSES.items() if other.takes(teachers))
         count = teachers or "none"
         raise ValueError(f"loss {loss}: expected {LOSSES[loss].teachers}, got {count}; with {count}: {others}")

@@ -38,5 +38,3 @@ def test_a_module_without_its_encoder_and_logits_of_other_pairs_are_refused():
     for wrong in (Ranker.load("bm25"), numpy.zeros((3, 2)), *numbers):
         with pytest.raises(ValueError, match="teacher"):
             teacher_logits(wrong, PAIRS)
-    with pytest.raises(ValueError, match="list"):
-        train(PAIRS, tiny.classifier(), "kd", "a/folder", encoder=ENCODER, steps=1)

@@ -26,14 +26,10 @@ def test_binary_cross_entropy_by_hand():
     assert loss == pytest.approx((numpy.log(2) + numpy.log1p(numpy.exp(2))) / 2)
 
 
-def test_without_a_list_or_an_answer_or_beside_minus_infinity_loss_and_gradient_are_finite():
+def test_without_a_list_or_beside_minus_infinity_loss_and_gradient_are_finite():
     scores = torch.tensor([[1.0, -torch.inf, 0.0], [0.0, 0.0, 0.0]], requires_grad=True)
     mask = torch.tensor([[True, True, True], [False, False, False]])
     total = listwise_kl(scores, torch.tensor([[1, 0, 0], [0, 0, 0]]), mask).total
     total.backward()
     assert total.item() == pytest.approx(numpy.log1p(numpy.exp(-1)))
     assert scores.grad.isfinite().all()
-    scores = torch.randn(2, 3, requires_grad=True)
-    total = listwise_kl(scores, torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)).total
-    total.backward()
-    assert total.item() == scores.grad.abs().max() == 0

@@ -33,13 +33,3 @@ def test_both_are_means_over_every_correct_and_incorrect_candidate_of_a_question
         loss.total.backward()
         assert scores.grad[mask].isfinite().all()
         assert (scores.grad[~mask] == 0).all()
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_a_batch_without_a_pair_gives_zero_and_a_zero_gradient(label):
-    scores = torch.randn(2, 3, requires_grad=True)
-    labels, mask = torch.full((2, 3), label), torch.ones(2, 3, dtype=torch.bool)
-    for loss in (ranknet(scores, labels, mask), margin_mse(scores, torch.zeros(2, 3), labels, mask)):
-        loss.total.backward()
-        assert (loss.total.item(), loss.pairs.item()) == (0, 0)
-        assert scores.grad.abs().max() == 0
