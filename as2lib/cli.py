@@ -35,6 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; what its user can mend is one line on stderr, and 2."""
     for library in ("TRANSFORMERS", "HF_HUB"):  # what they warn of, a command has seen to or says itself
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # a shell closed it
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # a log holds lines
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -63,7 +66,3 @@ def line_of(error: Exception, name: str = "as2") -> str | None:
     if isinstance(error, OSError) or (isinstance(error, ValueError | KeyError) and raised_in.is_relative_to(PACKAGE)):
         return " ".join(str(error.args[0] if isinstance(error, KeyError) else error).split())
     return None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -51,7 +51,8 @@ def files(folder: Path) -> dict[Path, bytes]:
         (f"init my.tsv --encoder {'什' * 90}", "no folder of that name"),
         ("train my.tsv --model model --out x --teacher bm25", "bm25"),
         ("train my.tsv --model model --out x --alpha 0.3", "alpha"),  # which ce does not read
-        ("rank bm25 question candidate --model my:Model", "model"),
+        ("rank model question candidate --drop 0.3", "drop"),
+        ("rank bm25 question candidate --max-length 8", "max_length"),
         ("score bm25 my.tsv --trec model", "expected a file"),
         *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0")),
         ("plan sample --set nope=1", "nope"),
@@ -89,7 +90,13 @@ def test_an_error_in_a_users_own_loss_shows_their_traceback(folder, monkeypatch)
 
 def test_a_pipe_that_is_closed_ends_a_command_without_a_word(folder):
     (folder / "many.tsv").write_text("question\tanswer\n" + "who ?\tAnn\n" * 5_000)
-    command = f"{sys.executable} -m as2lib.cli score bm25 many.tsv | head -1"
+    command = f"{sys.executable} -m as2lib score bm25 many.tsv | head -1"
     ended = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert ended.stdout.count("\n") == 1
     assert "Traceback" not in ended.stderr
+
+
+def test_a_shell_may_close_every_stream_of_a_command(folder):
+    command = f"{sys.executable} -m as2lib score bm25 my.tsv --out scores.tsv <&- >&- 2>&-"
+    assert subprocess.run(command, shell=True).returncode == 0
+    assert (folder / "scores.tsv").exists()

@@ -86,3 +86,14 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
     assert re.search(r"base/pointwise/seed-0 +done", capsys.readouterr().out)
     identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]
     assert identity == {"hub": CACHED, "commit": COMMIT}
+
+
+def test_an_order_that_gives_the_labels_away_is_not_the_studys(folder, capsys):
+    head, *rows = (folder / "my.tsv").read_text().splitlines()
+    label = head.split("\t").index("label")
+    rows.sort(key=lambda row: -int(row.split("\t")[label]))  # questions are brought together again
+    (folder / "my.tsv").write_text("\n".join([head, *rows]) + "\n")
+    assert init("--quick", "--encoder", "encoder") == 0
+    assert "give the labels away" in capsys.readouterr().out
+    train = load_parts(Study.load("my").data.target.train, "all").to_pandas()
+    assert train.groupby("question_id")["label"].first().mean() < 1

@@ -13,9 +13,11 @@ from as2lib.commands.options import Encoder, Pairs
 from as2lib.commands.training import splits_of
 from as2lib.models import DEFAULT_ENCODER, LEARNING_RATES, NOTHING
 from as2lib.papers import Study
+from as2lib.papers.taken import at_hand
 from as2lib.paths import find_root, read_yaml, whole_file
 from as2lib.study.params import STUDY_NAME
 
+LARGER = "sentence-transformers/all-mpnet-base-v2"  # what teachers start from beside the default encoder, if at hand
 QUICK_QUESTIONS = {"train": 200, "dev": 30, "test": 60}  # questions at most, where all is to end in minutes
 QUICK_STEPS, EPOCHS, BATCH = 20, 3, 32
 
@@ -27,7 +29,7 @@ def init(
     quick: Annotated[bool, Option("--quick", help="small, one that ends in minutes")] = False,
 ) -> None:
     """A study of your own pairs: writes params/<name>.yaml."""
-    from as2lib.data.pairs import draw_questions, filter_questions
+    from as2lib.data.pairs import draw_questions, filter_questions, label_blind_order, order_warning
 
     root = find_root()
     name = name or Path(pairs.partition("@")[0]).stem
@@ -38,6 +40,9 @@ def init(
         if path.exists():
             raise ValueError(f"{path}: expected none, since it is written; give the study another --name")
     splits = splits_of(pairs, seed=0, allow_shared_questions=False)
+    if any(order_warning(split, part) for split, part in splits.items()):
+        splits = {name: part.select(label_blind_order(part.with_format("arrow")[:])) for name, part in splits.items()}
+        print("the study's files have each question's candidates in an order that does not give the labels away")
     if quick:
         splits = {split: draw_questions(part, QUICK_QUESTIONS[split]) for split, part in splits.items()}
     values = values_of(filter_questions(splits["train"], "answered"), encoder or DEFAULT_ENCODER, quick)
@@ -65,7 +70,8 @@ def values_of(pairs: Any, name: str, quick: bool) -> dict[str, Any]:
     if config["model_type"] not in cross_encoder.BACKBONES or depth < 2:
         expected = f"two layers or more of {', '.join(cross_encoder.BACKBONES)}, which students are cut from"
         raise ValueError(f"--encoder {name}: expected {expected}; got {depth} of {config['model_type']}")
-    layers = max(2, round(depth * 2 / 3))
+    has_larger = name == DEFAULT_ENCODER and at_hand(LARGER)
+    layers = depth if has_larger else max(2, round(depth * 2 / 3))
     if name == NOTHING:
         config = {key: value for key, value in config.items() if key not in ("vocab_size", "pad_token_id")}
         config["max_position_embeddings"] = encoder.max_length + 32
@@ -74,6 +80,8 @@ def values_of(pairs: Any, name: str, quick: bool) -> dict[str, Any]:
     else:
         teacher = f"name: {json.dumps(os.path.relpath(name, find_root()) if os.path.isdir(name) else name)}"
         student = f"{teacher}\n    layers: {layers}"
+    if has_larger:
+        teacher, depth = f"name: {LARGER}", cross_encoder.configuration(LARGER).num_hidden_layers
     steps = QUICK_STEPS if quick else EPOCHS * -(-len(pairs) // BATCH)
     return {
         "teacher": teacher,

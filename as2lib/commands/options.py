@@ -19,6 +19,11 @@ Model = Annotated[str, Argument(help=RANKERS)]
 Pairs = Annotated[str, Argument(help="a file, a folder of train, dev and test files, or a known set")]
 Encoder = Annotated[str | None, Option(help='a hub name, a folder, or "nothing" (default: MiniLM)')]
 Precision = Annotated[Literal["float32", "bf16", "auto"], Option(help="auto: bf16 where the machine has it")]
+Backend = Annotated[Literal["torch", "onnx"] | None, Option(help="default: an export's, or torch")]
+Device = Annotated[str | None, Option(help="cpu, cuda, cuda:1, … (default: the GPU where there is one)")]
+BatchSize = Annotated[int | None, Option(min=1, max=2**16, help="pairs in a batch (default: by the machine)")]
+MaxLength = Annotated[int | None, Option(min=5, max=2**15, help="tokens of a pair (default: the model's)")]
+Drop = Annotated[float | None, Option(min=0, max=1, help="of a cascade: the share that each exit drops")]
 OwnModel = Annotated[str | None, Option("--model", metavar="PACKAGE:CLASS", help="your own, of a folder")]
 AsJson = Annotated[bool, Option("--json", help="print the table as JSON")]
 Policy = Annotated[Literal["answered", "mixed", "all"], Option(help="which questions metrics count")]
@@ -38,11 +43,11 @@ def load_study(study: str, changes: list[str] | None = None) -> Study:
     return Study.load(study, overrides)
 
 
-def load_ranker(name: str, study: str, precision: str, own_model: str | None) -> Any:
-    """The ranker of a name, of which a line says how it computes."""
+def load_ranker(name: str, study: str, **settings: Any) -> Any:
+    """The ranker of a name, of which a line says how it computes.  settings: of `Ranker.load`."""
     from as2lib.ranker import Ranker
 
-    ranker = Ranker.load(model_of(name, study), precision=precision, model=own_model)
+    ranker = Ranker.load(model_of(name, study), **settings)
     note(f"{name} computes in {ranker.precision} on {ranker.device}")
     return ranker
 

@@ -16,7 +16,12 @@ def rank(
     candidates: Annotated[list[str] | None, Argument(help="default: the lines of standard input")] = None,
     top: Annotated[int | None, Option(min=1, max=2**31 - 1, help="only the best of a question")] = None,
     out: Annotated[str | None, Option(help="of a file: CSV, TSV, JSONL, Parquet or a TREC run")] = None,
+    drop: options.Drop = None,
     precision: options.Precision = "float32",
+    backend: options.Backend = None,
+    device: options.Device = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
     own_model: options.OwnModel = None,
     study: options.OfStudy = "sample",
 ) -> None:
@@ -42,12 +47,13 @@ def rank(
         candidates = [line.strip() for line in text.split("\n") if line.strip()]
         if not candidates:
             raise ValueError(f"{question!r:.60}: expected a file of that name, or candidates for it; got neither")
-    ranker = options.load_ranker(model, study, precision, own_model)
+    computing = {"precision": precision, "backend": backend, "device": device}
+    ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
     if pairs is None:
-        for place, ranked in enumerate(ranker.rank(question, candidates, top), start=1):
+        for place, ranked in enumerate(ranker.rank(question, candidates, top, batch_size=batch_size), start=1):
             print(f"{place:>3}  {ranked.score:.4f}  {ranked.candidate}")
         return
-    table = tables.best_first(tables.score_pairs(ranker, pairs).assign(answer=pairs["answer"][:]))
+    table = tables.best_first(tables.score_pairs(ranker, pairs, batch_size).assign(answer=pairs["answer"][:]))
     table = table[table["rank"] <= (top or len(table))]
     if out and Path(out).suffix.lower() in tables.RUN_SUFFIXES:
         tables.write_trec(table, out, model)
@@ -64,7 +70,12 @@ def score(
     trec: Annotated[str | None, Option(help="my.run: a TREC run; judgements in my.qrels")] = None,
     questions: options.Policy = "answered",
     measures: options.Measures = "P@1 AP RR nDCG@10",
+    drop: options.Drop = None,
     precision: options.Precision = "float32",
+    backend: options.Backend = None,
+    device: options.Device = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
     own_model: options.OwnModel = None,
     as_json: options.AsJson = False,
     study: options.OfStudy = "sample",
@@ -90,8 +101,9 @@ def score(
             texts = load_pairs(pairs, part, "all")
         except NoLabels:
             texts = load_pairs(pairs, part, None)
-        ranker = options.load_ranker(model, study, precision, own_model)
-        title, table = Path(pairs).name, tables.score_pairs(ranker, texts)
+        computing = {"precision": precision, "backend": backend, "device": device}
+        ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
+        title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)
     else:
         title, loaded = split or "test", options.load_study(study)
         options.require_made(loaded, model, model=False)
@@ -113,10 +125,11 @@ def export(
     model: options.Model,
     out: Annotated[Path, Argument(help="a new folder")],
     int8: Annotated[bool, Option("--int8", help="dynamic int8 (default: float32)")] = False,
+    max_length: options.MaxLength = None,
     study: options.OfStudy = "sample",
 ) -> None:
     """Write a model for ONNX Runtime.  One encoder, or a student with heads."""
     from as2lib.export import export
 
-    export(options.model_of(model, study), out, int8)
+    export(options.model_of(model, study), out, int8, max_length)
     print(f"written: {out}; open it: Ranker.load({str(out)!r})")

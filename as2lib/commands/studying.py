@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 from filelock import Timeout
 from typer import Argument, Option
 
 from as2lib.commands.options import Changes, StudyName, load_study
 from as2lib.papers import Study
-from as2lib.paths import find_root, lock, work_folder
+from as2lib.paths import find_root, lock, whole_file, work_folder
 from as2lib.report.check import moved, write_manifest
 from as2lib.study import findings, pages
 from as2lib.study.fit_missing import fit_missing, gpus
 from as2lib.study.store import ERROR_FILE, noting
+from as2lib.study.study import params_file
 
 PAGE_ERROR = "executed/{}.log"  # where a notebook that fails leaves its traceback, in its study's folder
 # What is to be made is told by content alone, and the study's lock is held here.
@@ -36,11 +38,12 @@ def study(
     workers: Annotated[int | None, Option(min=1, max=4096, help="default: one a GPU, or cores / threads")] = None,
     profile: Annotated[str | None, Option(help='"slurm", or the folder of a Snakemake profile')] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="say what would be made, and why")] = False,
+    changes: Changes = None,
 ) -> None:
     """Make a whole study: runs, notebooks, pages, check.  Further options are Snakemake's."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored by what a shell starts in the background
         signal.signal(number, signal.default_int_handler)
-    loaded, root = load_study(study), find_root()
+    loaded, root = load_study(study, changes), find_root()
     if not (root / "Snakefile").exists():
         way_out = f"pages are made in a clone (AS2_ROOT=CLONE); `as2 fit {loaded.name}` makes the runs alone, anywhere"
         raise FileNotFoundError(f"{root}: expected a Snakefile and notebooks, got none: {way_out}")
@@ -54,7 +57,7 @@ def study(
         if profile:
             folder = root / "profiles" / profile
             here = ["--profile", str(folder if folder.is_dir() else profile), "--jobs", str(workers)]
-        config = ["--config", f"study={elsewhere(study)}", f"workers={workers}"]
+        config = ["--config", f"study={loadable(loaded)}", f"workers={workers}"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where `as2` is
         command = [sys.executable, "-m", "snakemake", *SNAKEMAKE, *here, *context.args, *config]
         process = subprocess.Popen(command, cwd=root, env=os.environ | {"PATH": path}, process_group=0)
@@ -69,12 +72,18 @@ def study(
             raise typer.Exit(code or 1)
     page = pages.page_file(loaded, loaded.notebooks[0].name)
     print(f"study {loaded.name}: {page.relative_to(root)}\nto read it: open {page.as_uri()} in a browser")
-    check(study)
+    check(loadable(loaded))
 
 
-def elsewhere(study: str) -> str:
-    """What other processes, in folders of their own, load: a study's name, or where its file is."""
-    return str(Path(study).resolve()) if Path(study).suffix else study
+def loadable(study: Study) -> str:
+    """What other processes load: a study's name, or the file of one that is not as `params/<name>.yaml` says."""
+    if study.variant == study.name and params_file(f"{study.name}.yaml").exists():
+        return study.name
+    path = work_folder() / "studies" / study.variant / f"{study.name}.yaml"
+    content = {"study": study.model_dump(mode="json", exclude_unset=True)}
+    with whole_file(path) as temporary:
+        temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return str(path)
 
 
 def unfinished(study: Study) -> list[str]:
@@ -147,7 +156,7 @@ def page(
             if not (name or pages.why(loaded, each, stamps[each])):
                 continue
             try:
-                make_page(loaded, each, elsewhere(study))
+                make_page(loaded, each)
                 print(f"page {each}, {time.perf_counter() - started:.0f} s", flush=True)
             except Exception as problem:
                 failed = True
@@ -158,16 +167,21 @@ def page(
     raise typer.Exit(int(failed))
 
 
-def make_page(study: Study, name: str, name_or_file: str) -> None:
-    """Run a notebook and make its page; one that fails leaves the page before it.  name_or_file: of the study."""
+def make_page(study: Study, name: str) -> None:
+    """Run a notebook and make its page; one that fails leaves the page before it."""
+    from papermill import inspect_notebook
+
     from as2lib.report.pages import execute, render, studies_with_pages
 
     error, beside = study.folder / PAGE_ERROR.format(name[:2]), work_folder() / "pages" / study.variant / name
     source, executed = find_root() / "notebooks" / f"{name}.ipynb", error.with_suffix(".ipynb")
     with noting(error):
+        if (overrides := inspect_notebook(str(source))["overrides"]["default"]) != "{}":
+            way_out = f"`papermill notebooks/{source.name} out.ipynb` runs it with them"
+            raise ValueError(f"{source.name}: expected overrides = {{}} for a study's page, got {overrides}; {way_out}")
         stamp, page = pages.stamps(study)[name], pages.page_file(study, name)
         shutil.rmtree(beside, ignore_errors=True)
-        execute(source, executed, {"study": name_or_file, "overrides": {}, "save": str(beside)})
+        execute(source, executed, {"study": loadable(study), "overrides": {}, "save": str(beside)})
         fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
         lost = [str(place) for place, file in fresh.items() if loses_numbers(file, study.folder / place)]
         if lost:  # such as those of texts that are not on this machine

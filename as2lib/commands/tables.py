@@ -20,10 +20,10 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 RUN_SUFFIXES = (".run", ".trec")
 
 
-def score_pairs(ranker: Ranker, pairs: Dataset) -> pd.DataFrame:
+def score_pairs(ranker: Ranker, pairs: Dataset, batch_size: int | None = None) -> pd.DataFrame:
     """A row a pair: question_id, candidate_id, label, position, score, log_odds, of which those that there are."""
     rows, questions = pairs.to_pandas(), Questions.together(pairs["question_id"][:])
-    odds, _ = ranker.log_odds(pairs, None, sys.stderr.isatty())
+    odds, _ = ranker.log_odds(pairs, batch_size, sys.stderr.isatty())
     table = rows.filter(["question_id", "candidate_id", "label"]).assign(position=questions.place)
     table["score"] = ranker.probability(odds)
     if ranker.model is not None:

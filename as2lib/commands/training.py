@@ -1,5 +1,6 @@
 """`as2 train`: one model of one's own pairs, without any study; its folder appears whole."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -63,7 +64,8 @@ def train(
     teachers = [str(model_of(name, study)) for name in teachers]
     scores = [TeacherScores.read(path) for path in tables]
     line = ", ".join(f"{name} {value}" for name, value in settings.items())
-    print(f"training {model} on {computing_on()}: loss {loss}, {line}", flush=True)
+    what = "a small encoder from nothing" if model == NOTHING else model
+    print(f"training {what} on {computing_on()}: loss {loss}, {line}", flush=True)
     log_odds = [teacher.of(splits["train"]) for teacher in scores]
     folder = out.with_name(f"{out.name}.partial")
     options = settings | {"folder": folder, "allow_shared_questions": True, "progress": True}  # that is seen to
@@ -74,8 +76,8 @@ def train(
         result.save(temporary)
         dev_map = print_results(temporary, splits, teachers, scores)
         facts = {
-            "encoder": model,
-            "teachers": ", ".join([*(teacher or []), *tables]) or "none",
+            "encoder": base_name(model),
+            "teachers": ", ".join(map(base_name, [*(teacher or []), *tables])) or "none",
             "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
             "loss": loss,
             **settings,
@@ -123,3 +125,8 @@ def print_results(folder: Path, splits: dict[str, Any], teachers: Sequence[str],
         rows |= {(split, name): metrics_row(f"{split}: {name}", table) for name, table in tables.items()}
     print_rows([*rows.values()], "policy answered, ties against the system")
     return rows["dev", "this model"]["MAP"]
+
+
+def base_name(name: str) -> str:
+    """The name of a model or a file, without the folders of this machine."""
+    return Path(name).name if os.path.exists(name) else name

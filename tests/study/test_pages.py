@@ -101,7 +101,7 @@ def study_root(tmp_path):
 
 
 def as2(environment, *arguments):
-    command = [sys.executable, "-m", "as2lib.cli", *arguments]
+    command = [sys.executable, "-m", "as2lib", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -151,7 +151,7 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, root_he
 
 def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_at_once_wait(study_root):
     root, environment = study_root
-    command = [sys.executable, "-m", "as2lib.cli", "study", "tiny"]
+    command = [sys.executable, "-m", "as2lib", "study", "tiny"]
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # as of what a shell starts in the background
     first = subprocess.Popen(command, env=environment | {"STUB_SECONDS": "600"}, preexec_fn=ignore)
     try:
@@ -168,6 +168,13 @@ def test_an_interrupted_study_ends_its_jobs_and_keeps_what_is_finished_and_two_a
     _, errors = second.communicate()
     assert second.returncode == 0, errors
     assert lines(root / "fits.txt") == FITS
+
+
+def test_a_page_is_of_the_study_s_file_and_a_changed_first_cell_is_no_part_of_it(root_here):
+    path = root_here / "notebooks" / "01_data.ipynb"
+    path.write_text(path.read_text().replace("overrides = {}", "overrides = {'seeds': [0]}"))
+    assert main(["page", "tiny", "01"]) == 1
+    assert "expected overrides = {}" in (root_here / "reports" / "tiny" / "executed" / "01.log").read_text()
 
 
 def test_a_page_of_sets_that_are_not_at_hand_writes_no_blanks_over_published_numbers(root_here, monkeypatch, capsys):
