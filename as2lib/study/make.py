@@ -228,16 +228,11 @@ def logits_of(store: Store, run: Run, teacher: StoredRun, pairs: Dataset, platt:
 
 
 def of_table(source: str, pairs: Dataset) -> numpy.ndarray:
-    """P(correct) of some pairs as a table of scores has it, (m,).
-
-    Raises ValueError, that names the file, where log odds differ of which a probability does not tell.
-    """
-    path = find_root() / source
-    log_odds = TeacherScores.read(path).of(pairs)
-    scores = sigmoid(log_odds)
-    if len(numpy.unique(log_odds[scores == 1])) > 1:
-        raise ValueError(f"{path}: expected P(correct), or log odds up to 36, got {log_odds.max():g}; scale them")
-    return scores
+    """P(correct) of some pairs as a table of scores has it, (m,).  Raises ValueError for log odds it can't tell."""
+    log_odds = TeacherScores.read(find_root() / source).of(pairs)
+    if log_odds.max(initial=0) > 36:  # beyond which probabilities tie
+        raise ValueError(f"{source}: expected P(correct), or log odds up to 36, got {log_odds.max():g}; scale them")
+    return sigmoid(log_odds)
 
 
 def score_tables(

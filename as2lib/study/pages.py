@@ -70,14 +70,13 @@ def outputs(study: Study, notebook: str, timing: bool = False) -> list[Path]:
 
 def edited(study: Study) -> list[str]:
     """The files of pages that are no longer as they came out, from the root: tables alone of pages made elsewhere."""
-    folder, manifest = f"reports/{study.variant}", study.folder / "manifest.json"
+    manifest = study.folder / "manifest.json"
     tables = read_json(manifest)["tables"] if manifest.exists() else {}
-    files = []
+    digests = {f"reports/{study.variant}/tables/{name}": digest for name, digest in tables.items()}
     for notebook in study.notebooks:
-        file, number = _stamp_file(study, notebook.name), notebook.name[:3]
-        published = {f"{folder}/tables/{name}": tables[name] for name in tables if name.startswith(number)}
-        files += _differing(read_json(file)["outputs"] if file.exists() else published)
-    return files
+        if (file := _stamp_file(study, notebook.name)).exists():
+            digests |= read_json(file)["outputs"]
+    return _differing(digests)
 
 
 def _differing(digests: dict[str, str]) -> list[str]:

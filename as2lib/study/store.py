@@ -171,7 +171,8 @@ class Store:
         """
         run = self.planned(run)
         identity, folder = self.identity(run), self.folder(run)
-        if (folder / "done.json").exists() and not (model and self._weights_missing(run)):
+        fits = [each for each in run.parents.get("members", (run,)) if model and each.kind == "fit"]
+        if (folder / "done.json").exists() and all((self.folder(fit) / "model").exists() for fit in fits):
             done = read_json(folder / "done.json")
             return StoredRun(run, identity, folder, done["facts"], done.get("commit"))
         if model or identity not in self.published:
@@ -182,11 +183,6 @@ class Store:
         if None in members:
             return None
         return StoredRun(run, identity, folder, entry["facts"], entry["commit"], entry, members)
-
-    def _weights_missing(self, run: Run) -> bool:
-        if run.kind == "ensemble":
-            return any(self._weights_missing(member) for member in run.parents["members"])
-        return run.kind == "fit" and not (self.folder(run) / "model").exists()
 
     def parents(self, run: Run) -> dict[str, list[StoredRun]]:
         """What a run is made from, by its role."""
