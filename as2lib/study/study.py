@@ -1,6 +1,7 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -77,12 +78,21 @@ class Study(params.Params):
     @cached_property
     def systems(self) -> dict[str, Row]:
         """Every system of the study by the name of its runs, in the order of the papers' tables."""
-        return {system.run: system for system in run.systems(self)}
+        systems = run.by_name(run.of_each_paper(self, "systems"))
+        if unknown := [name for name, seeds in self.rows.items() if seeds is not None and name not in systems]:
+            way_out = f"take it out of the file, or by overrides {{'rows': {{{unknown[0]!r}: None}}}}"
+            raise ValueError(f"rows: expected systems of the study, got {unknown[0]!r}; {way_out}")
+        return systems
 
     @cached_property
     def notebooks(self) -> list[Notebook]:
-        """The notebooks of the study in reading order, each with the systems that it reads."""
-        return run.notebooks(self)
+        """Those of the study in reading order, each with the systems that it reads; one, 00, of pairs of one's own."""
+        others = []
+        for notebook in run.of_each_paper(self, "notebooks"):
+            rows = tuple(self.systems.get(system.run, system) for system in notebook.systems)
+            others.append(replace(notebook, systems=rows))
+        own = [notebook for notebook in others if notebook.name.startswith("00")]
+        return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
     @cached_property
     def plan(self) -> dict[str, Run]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from as2lib.study.run import Notebook, Row
+from as2lib import Study
+from as2lib.study.run import Notebook, Row, by_name
 
 WORDS = "red blue green north south river hill stone maple cedar lamp boat".split()
 STEP = {"steps": 4, "learning_rate": 1e-3, "batch_size": 8}
@@ -128,7 +129,7 @@ def make_all(store, names, model=False) -> list[str]:
 def root(tmp_path, monkeypatch) -> Path:
     """A fresh root with the tiny study, nothing made, and stubs for the papers' systems."""
     monkeypatch.setenv("AS2_ROOT", str(tmp_path / "root"))
-    monkeypatch.setattr("as2lib.study.run.systems", stub_systems)
+    monkeypatch.setattr(Study, "systems", property(lambda study: by_name(stub_systems(study))))
     return write_study(tmp_path / "root")
 
 

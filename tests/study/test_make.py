@@ -19,7 +19,7 @@ from as2lib.papers.row import fit, with_heads
 from as2lib.study import make
 from as2lib.study.ensemble import combined
 from as2lib.study.params import Training
-from as2lib.study.run import Row
+from as2lib.study.run import Row, by_name
 from tests.study.conftest import STEP, make_all, write_study
 
 
@@ -64,7 +64,7 @@ def fitted(tmp_path_factory):
     root = write_study(tmp_path_factory.mktemp("fitted") / "root")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2_ROOT", str(root))
-        patch.setattr("as2lib.study.run.systems", systems)
+        patch.setattr(Study, "systems", property(lambda study: by_name(systems(study))))
         study = Study.load("tiny")
         make_all(study.store, list(study.plan))
         yield study

@@ -17,7 +17,7 @@ import pytest
 from as2lib import Study
 from as2lib.cli import main
 from as2lib.study import pages
-from as2lib.study.run import Notebook
+from as2lib.study.run import Notebook, by_name
 from tests.study.conftest import graph_notebooks, graph_systems, stub_systems, write_study
 
 CLONE = Path(__file__).parents[2]
@@ -26,7 +26,8 @@ STUBS = """
 import os, re, subprocess, sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from as2lib.study import run as of_study
+from as2lib.study.run import by_name
+from as2lib.study.study import Study
 from tests.study.conftest import graph_notebooks, graph_systems, stub_fit
 
 def fit(store, run, folder, progress):
@@ -56,7 +57,8 @@ def fit(store, run, folder, progress):
         file.write(run.name + "\\n")
     return made
 
-of_study.systems, of_study.notebooks = graph_systems, graph_notebooks
+Study.systems = property(lambda study: by_name(graph_systems(study)))
+Study.notebooks = property(graph_notebooks)
 sys.modules["as2lib.study.make"] = SimpleNamespace(MAKERS={"fit": fit, "lexical": stub_fit})  # whose own imports torch
 """
 
@@ -113,8 +115,8 @@ def lines(path: Path) -> list[str]:
 def root_here(study_root, monkeypatch):
     """The root, in this process."""
     monkeypatch.setenv("AS2_ROOT", str(study_root[0]))
-    monkeypatch.setattr("as2lib.study.run.systems", graph_systems)
-    monkeypatch.setattr("as2lib.study.run.notebooks", graph_notebooks)
+    monkeypatch.setattr(Study, "systems", property(lambda study: by_name(graph_systems(study))))
+    monkeypatch.setattr(Study, "notebooks", property(graph_notebooks))
     return study_root[0]
 
 
