@@ -105,12 +105,9 @@ def evaluated(expression: str, names: dict[str, Any]) -> Any:
 
 
 def filled(text: str, names: dict[str, Any]) -> str:
-    """A text with its numbers in the place of the expressions in braces, on one line."""
-    parts = Formatter().parse(" ".join(text.split()))
-    return "".join(said + (printed(evaluated(of, names), spec) if of else "") for said, of, spec, _ in parts)
-
-
-def printed(value: float | str, spec: str) -> str:
-    """As `format` has it, but with a typographic minus, and zero without a sign."""
-    text = format(value, spec)
-    return text.replace("-", "−") if text.strip("+-0.%") else text.lstrip("+-")
+    """A text on one line with its numbers filled in, of which a minus is typographic, and zero has no sign."""
+    line = ""
+    for said, expression, spec, _ in Formatter().parse(" ".join(text.split())):
+        number = format(evaluated(expression, names), spec) if expression else ""
+        line += said + (number.replace("-", "−") if number.strip("+-0.%") else number.lstrip("+-"))
+    return line

@@ -147,8 +147,7 @@ class Backbone(Strict):
     def _one_origin(self) -> Self:
         origins = [key for key in ("name", "config", "scores") if getattr(self, key, None) is not None]
         if len(origins) != 1:
-            expected = "expected either name (a hub name or a folder) or config (to start from nothing)"
-            raise ValueError(f"{expected}, of a teacher else scores (a file); set the others to null")
+            raise ValueError("expected name (a hub name, a folder), config, or, of a teacher, scores; the others null")
         return self
 
 

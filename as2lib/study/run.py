@@ -59,7 +59,7 @@ class Scorer:
         """Whether its scores are no probabilities."""
         if self.kind == "fit":
             return (self.spec.get("unit") or objectives.declared(self.spec["loss"]).unit) == "question"
-        return self.kind == "ranker" and self.scheme == "cosine"
+        return self.scheme == "cosine"
 
     @property
     def scheme(self) -> str:
@@ -185,8 +185,7 @@ class Notebook:
 
 def by_name(rows: Iterable[Row]) -> dict[str, Row]:
     """Name → row, each once, first seen first.  Raises ValueError where two that differ have one name, or one label."""
-    first: dict[str, Row] = {}
-    labels: dict[str, str] = {}
+    first, labels = {}, {}
     for row in rows:
         other = first.setdefault(row.run, row)
         if (other.label, other.group, other.seeds) != (row.label, row.group, row.seeds):

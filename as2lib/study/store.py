@@ -340,9 +340,8 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, content: Any) -> None:
-    with whole_file(path) as temporary:
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    with whole_file(path) as file:
+        file.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 @cache

@@ -1,7 +1,6 @@
 """`Study.load("sample")`: the one door to a study: its parameters, its systems, its plan and its runs."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -87,10 +86,7 @@ class Study(params.Params):
     @cached_property
     def notebooks(self) -> list[Notebook]:
         """Those of the study in reading order, each with the systems that it reads; one, 00, of pairs of one's own."""
-        others = []
-        for notebook in run.of_each_paper(self, "notebooks"):
-            rows = tuple(self.systems.get(system.run, system) for system in notebook.systems)
-            others.append(replace(notebook, systems=rows))
+        others = run.of_each_paper(self, "notebooks")
         own = [notebook for notebook in others if notebook.name.startswith("00")]
         return own or [Notebook("00_overview", "What did the study find, and can I trust it?"), *others]
 
