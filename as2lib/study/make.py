@@ -37,8 +37,8 @@ from as2lib.paths import find_root, lock, whole_file
 from as2lib.precision import computing_on, machine
 from as2lib.ranker import Ranker
 from as2lib.score import on_threads, parts_of, probability, score
-from as2lib.study.ensemble import Platt, calibration, combined, fitted
 from as2lib.study.run import Run
+from as2lib.study.scores import Platt, calibration, combined, fitted
 
 Store: TypeAlias = Any  # those of store.py, which stands above
 StoredRun: TypeAlias = Any

@@ -3,8 +3,8 @@
 import shutil
 
 from as2lib.paths import file_sha256
-from as2lib.study.published import write_scores
 from as2lib.study.run import VERSIONS
+from as2lib.study.scores import write_scores
 from as2lib.study.store import Store, StoredRun, write_json
 from as2lib.study.study import Study
 

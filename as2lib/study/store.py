@@ -1,7 +1,7 @@
 """Where a run is: its key, its folder, its scores in the repository; makes one under a lock, and knows not how.
 
 A run's folder, `work/runs/<key>`: spec.json, model/, scores/<split>.parquet, log.jsonl, and done.json, the last.
-`reports/<study>/scores/` has what `as2 publish` adds: <name>.parquet with a run's scores (published.py), <name>.jsonl
+`reports/<study>/scores/` has what `as2 publish` adds: <name>.parquet with a run's scores (scores.py), <name>.jsonl
 with its log, and index.json: key → run, facts, commit, files by their SHA-256, and what the data and encoders were that
 they were made from.  An ensemble's scores are made of its members'.
 """
@@ -75,14 +75,14 @@ class StoredRun:
         """
         if split not in ("dev", "test") or split not in self.run.data:
             raise ValueError(f"{self.name}: expected a split that it was scored on, got {split!r}")
-        from as2lib.study import ensemble, published  # with numpy, which a plan does without
+        from as2lib.study import scores  # with numpy, which a plan does without
 
         if not self.published:
-            return published.read(self.folder / "scores" / f"{split}.parquet").copy()
+            return scores.read(self.folder / "scores" / f"{split}.parquet").copy()
         if self.members:
-            return ensemble.combined(self.run, self.facts, self.members, split)
+            return scores.combined(self.run, self.facts, self.members, split)
         [file] = [name for name in self.published["files"] if name.endswith(".parquet")]
-        table = published.read_scores(self.folder / file, self.published["files"][file], split)
+        table = scores.read_scores(self.folder / file, self.published["files"][file], split)
         return table.assign(last=table["score"]) if "last is best" in self.published else table.copy()
 
     def log(self) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ import pytest
 
 from as2lib.metrics.probability import sigmoid
 from as2lib.models.ensemble import weigh
-from as2lib.study.ensemble import combined, fitted
 from as2lib.study.run import Run
+from as2lib.study.scores import combined, fitted
 from as2lib.study.store import StoredRun
 
 PAIRS = pandas.DataFrame({"question_id": numpy.repeat(range(20), 2), "position": [0, 1] * 20, "label": [1, 0] * 20})

@@ -17,9 +17,9 @@ from as2lib.models.mhs import MHSForSequenceClassification
 from as2lib.papers import row
 from as2lib.papers.row import fit, with_heads
 from as2lib.study import make
-from as2lib.study.ensemble import combined
 from as2lib.study.params import Training
 from as2lib.study.run import Row, by_name
+from as2lib.study.scores import combined
 from tests.study.conftest import STEP, make_all, write_study
 
 

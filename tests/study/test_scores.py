@@ -11,8 +11,8 @@ from as2lib import Study
 from as2lib.metrics.probability import sigmoid
 from as2lib.metrics.ranking import summary
 from as2lib.paths import file_sha256
-from as2lib.study import published
 from as2lib.study.run import VERSIONS
+from as2lib.study.scores import log_odds, read_scores, write_scores
 from tests.papers.conftest import ROOT
 from tests.scores import STUDIES
 
@@ -27,7 +27,7 @@ def ranks(scores, question):
 @example([(0.7, 0), (0.7 + 1e-9, 0)])  # which no float32 tells apart
 def test_log_odds_keep_probabilities_within_a_millionth_and_every_questions_order_and_ties(pairs):
     probability, question = map(numpy.array, zip(*pairs, strict=True))
-    stored = published.log_odds(probability, question)
+    stored = log_odds(probability, question)
     restored = sigmoid(stored.astype("float64")) if stored.dtype == "float32" else stored
     assert numpy.abs(restored - probability).max() <= 1e-6
     assert ranks(restored, question) == ranks(probability, question)
@@ -43,14 +43,14 @@ def tables():
 @pytest.mark.parametrize("probabilities", [True, False])
 def test_a_runs_scores_come_back_by_split_with_the_columns_that_the_split_has(tmp_path, tables, probabilities):
     path = tmp_path / "run.parquet"
-    published.write_scores(path, tables, probabilities)
+    write_scores(path, tables, probabilities)
     for split, table in tables.items():
-        stored = published.read_scores(path, file_sha256(path), split)
+        stored = read_scores(path, file_sha256(path), split)
         pandas.testing.assert_frame_equal(stored, table, check_dtype=False, atol=1e-6)
 
 
 def test_any_pandas_ranks_by_a_published_file(tmp_path, tables):
-    published.write_scores(tmp_path / "run.parquet", tables, probabilities=True)
+    write_scores(tmp_path / "run.parquet", tables, probabilities=True)
     table = pandas.read_parquet(tmp_path / "run.parquet")
     assert [*table][:5] == ["split", "question_id", "position", "label", "log_odds"]
     assert summary(*table.query("split == 'dev'")[["question_id", "label", "log_odds"]].to_numpy().T)["MAP"] == 1
