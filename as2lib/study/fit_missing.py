@@ -1,7 +1,4 @@
-"""Makes what is missing: parents first, one run once, by any number of processes that share a disk.
-
-A run is written to <key>.partial and renamed whole, done.json last: a kill loses the steps since its checkpoint.
-"""
+"""Makes what is missing: parents first, one run once, by any number of processes that share a disk."""
 
 import os
 import time

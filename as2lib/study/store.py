@@ -45,8 +45,7 @@ class StoredRun:
     """A run that was made: its facts, its scores, its log, and its weights where they are here.
 
     facts: what making it measured (parameters, best step, dev MAP, seconds, precision).
-    published: its entry in index.json where only its scores are here, in `reports/`; an ensemble's are then made of its
-        `members`'.
+    published: its entry in index.json where only its scores are here; an ensemble's are then made of its `members`'.
     """
 
     run: Run
@@ -161,14 +160,11 @@ class Store:
         return work_folder() / "runs" / self.identity(run)[:24]
 
     def partial(self, run: Run | str) -> Path:
-        """Where a run is written until it is whole, and a killed fit finds its checkpoint."""
+        """Where a run is written until it is whole, done.json last, and a killed fit finds its checkpoint."""
         return self.folder(run).with_suffix(".partial")
 
     def find(self, run: Run | str, model: bool = False) -> StoredRun | None:
-        """The run if it was made here, or its scores are published; else None.
-
-        model: only where its weights are here too (of an ensemble: those of its members).
-        """
+        """The run, if made here or published, else None.  model: only where its weights, or its members', are here."""
         run = self.planned(run)
         identity, folder = self.identity(run), self.folder(run)
         fits = [each for each in run.parents.get("members", (run,)) if model and each.kind == "fit"]

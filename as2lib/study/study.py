@@ -104,10 +104,7 @@ class Study(params.Params):
         self.plan.update(run.plan(self, systems) | self.plan)
 
     def run(self, name: str, model: bool = False) -> StoredRun:
-        """The run of that name; made first where it is missing.
-
-        model: with its weights, also where its published scores are here.
-        """
+        """The run of that name, made first where it is missing.  model: with its weights, whatever is published."""
         for missing in self.store.needed([name], model):
             self.store.make(missing, progress=is_watched())
         return self.store.find(name, model)
