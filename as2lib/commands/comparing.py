@@ -1,6 +1,5 @@
 """`as2 compare`: whether TREC runs differ, those of any tool."""
 
-from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,7 +62,7 @@ def compare(
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 
-def values_of(path: str, judged: Any, measures: Sequence[str]) -> Any:
+def values_of(path: str, judged: Any, measures: list[str]) -> Any:
     """A table of each measure of each judged question in a run, its ties broken against it; says what does not match.
 
     Judged questions that it lacks count as 0, as do correct candidates that it leaves out; a candidate without a

@@ -3,7 +3,6 @@
 import csv
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +42,7 @@ def best_first(table: pd.DataFrame) -> pd.DataFrame:
     return ranked.assign(rank=ranked.groupby("question_id", sort=False).cumcount() + 1)
 
 
-def metrics_row(
-    name: str, table: pd.DataFrame, questions: str = "answered", measures: Sequence[str] = ranking.MEASURES
-) -> dict[str, Any]:
+def metrics_row(name: str, table: pd.DataFrame, questions="answered", measures=ranking.MEASURES) -> dict[str, Any]:
     """The mean of each measure over the questions that a policy keeps, in percent, and how many these are."""
     means = ranking.summary(table["question_id"], table["label"], ranked_by(table), questions, measures)
     count = means.pop("questions")

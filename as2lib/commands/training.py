@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -108,7 +107,7 @@ def splits_of(source: str, seed: int, allow_shared_questions: bool) -> dict[str,
     return splits
 
 
-def print_results(folder: Path, splits: dict[str, Any], teachers: Sequence[str], scores: Sequence[Any]) -> float:
+def print_results(folder: Path, splits: dict[str, Any], teachers: list[str], scores: list[Any]) -> float:
     """Print what a folder's model reaches, below word overlap and its teachers; returns its dev MAP, in percent."""
     from as2lib.commands.tables import metrics_row, print_rows, score_pairs
     from as2lib.ranker import Ranker
