@@ -147,7 +147,7 @@ def page(
     measured = (loaded.folder / "scores" / "times").exists()
     chosen = [page for page in others if not page.timed or measured] if beside else [*others, first]  # it reads others
     names = [page.name for page in chosen if name in (None, page.name, page.name[:2])]
-    if not names:
+    if name and not names:
         raise ValueError(f"expected one of {', '.join(page.name for page in chosen)}; got {name!r}")
     stamps, failed = pages.stamps(loaded), False
     for each in names:
