@@ -165,8 +165,8 @@ def test_what_a_run_lacks_counts_as_zero_and_is_said(folder, capsys):
     assert main(["compare", "1.run", "2.run", "my.qrels", "--measures", "AP"]) == 0
     output = capsys.readouterr()
     assert [line.split()[1] for line in output.out.splitlines()[1:3]] == ["25.00", "100.00"]
-    assert "1.run: 3 judged candidates are not in it, never found; 1 of it are not judged" in output.err
-    assert "2.run: 1 judged candidates" in output.err
+    assert "1.run: lacks 3 judged candidates, never found; 1 of its own are not judged" in output.err
+    assert "2.run: lacks 1 judged candidates" in output.err
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,7 @@ def values_of(path: str, judged: Any, measures: list[str]) -> Any:
         expected = " ".join(judged.iloc[0][["query_id", "doc_id"]])
         raise ValueError(f"{path}: expected questions and candidates that are judged, such as {expected}; got others")
     if absent or unjudged:
-        note(
-            f"{path}: {absent} judged candidates are not in it, never found; {unjudged} of it are not judged, incorrect"
-        )
+        note(f"{path}: lacks {absent} judged candidates, never found; {unjudged} of its own are not judged, incorrect")
     pairs = pairs[pairs["side"] != "right_only"].fillna({"relevance": 0})
     pairs = pairs.sort_values(["score", "relevance"], ascending=[False, True])
     pairs["score"] = -pairs.groupby("query_id").cumcount().astype(float)
