@@ -38,10 +38,21 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
     if not isinstance(encoder, PairEncoder) or hasattr(model.config, "exits"):
         kind = model.config.model_type
         raise ValueError(f"{name}: expected one encoder or a student with heads, got a {kind}, which is not exported")
-    with whole_file(out) as folder:
+    for layer in model.eval().modules():  # graphs know no autocast
+        if isinstance(layer, Float32Linear):
+            layer.__class__ = nn.Linear
+    mask = torch.ones(3, 11, dtype=torch.int64)  # sizes that are no other dimension of the model, and padding
+    mask[1, 7:] = 0
+    batch = {"input_ids": 5 * mask, "attention_mask": mask}
+    if encoder.has_token_types:
+        batch["token_type_ids"] = torch.zeros_like(mask)
+    options: dict[str, Any] = {"dynamo": True, "external_data": False, "verbose": False}
+    options["output_names"] = ["logits", "head_logits"] if hasattr(model, "heads") else ["logits"]
+    free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}  # any number of pairs and tokens
+    with whole_file(out) as folder, torch.no_grad():
         model.config.save_pretrained(folder)
         encoder.save(folder)
-        write_graph(model.eval(), encoder, folder / GRAPH)
+        torch.onnx.export(model, (), folder / GRAPH, kwargs=batch, dynamic_shapes=dict.fromkeys(batch, free), **options)
         if int8:
             from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -79,28 +90,3 @@ class Exported(nn.Module):
         inputs = {port.name: batch[port.name].numpy() for port in self.session.get_inputs()}
         names = [port.name for port in self.session.get_outputs()]
         return dict(zip(names, map(torch.from_numpy, self.session.run(names, inputs)), strict=True))
-
-
-@torch.no_grad()
-def write_graph(model: nn.Module, encoder: PairEncoder, path: Path) -> None:
-    """An ONNX file of any number of pairs and tokens."""
-    for layer in model.modules():  # graphs know no autocast
-        if isinstance(layer, Float32Linear):
-            layer.__class__ = nn.Linear
-    mask = torch.ones(3, 11, dtype=torch.int64)  # sizes that are no other dimension of the model, and padding
-    mask[1, 7:] = 0
-    batch = {"input_ids": 5 * mask, "attention_mask": mask}
-    if encoder.has_token_types:
-        batch["token_type_ids"] = torch.zeros_like(mask)
-    free: Any = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    torch.onnx.export(
-        model,
-        (),
-        path,
-        kwargs=batch,
-        output_names=["logits", "head_logits"] if hasattr(model, "heads") else ["logits"],
-        dynamic_shapes=dict.fromkeys(batch, free),
-        dynamo=True,
-        external_data=False,
-        verbose=False,
-    )
