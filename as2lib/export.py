@@ -1,11 +1,8 @@
 """Models for ONNX Runtime: one encoder, or a student with heads, written as a graph; and opened, as what is called and
 encoded for exactly as the model that they were made from.
-
-b pairs of a batch · k heads · c = 2 classes
 """
 
 import json
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from as2lib import models
 from as2lib.data.encode import PairEncoder, load_encoder, paired
 from as2lib.data.pretrained import EXPORTED, read_config
 from as2lib.models.logits import Float32Linear
@@ -29,15 +27,12 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
     max_length: tokens of a pair; default: what the tokenizer was saved with.
     Raises ValueError for a cascade, a model of words, and a folder with files in it.
     """
-    from as2lib import models
-
     out = expanded(out)
     require_new(out)
     model = models.load(name)
     encoder = paired(model, load_encoder(name, max_length))
     if not isinstance(encoder, PairEncoder) or hasattr(model.config, "exits"):
-        kind = model.config.model_type
-        raise ValueError(f"{name}: expected one encoder or a student with heads, got a {kind}, which is not exported")
+        raise ValueError(f"{name}: expected one encoder or a student with heads, got a {model.config.model_type}")
     for layer in model.eval().modules():  # graphs know no autocast
         if isinstance(layer, Float32Linear):
             layer.__class__ = nn.Linear
@@ -57,8 +52,7 @@ def export(name: str | Path, out: str | Path, int8: bool = False, max_length: in
             from onnxruntime.quantization import QuantType, quantize_dynamic
 
             quantize_dynamic(folder / GRAPH, folder / GRAPH, weight_type=QuantType.QInt8)
-        facts = {"precision": "int8" if int8 else "float32"}
-        (folder / EXPORTED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
+        (folder / EXPORTED).write_text(json.dumps({"precision": "int8" if int8 else "float32"}) + "\n")
     return out
 
 
@@ -76,8 +70,7 @@ class Exported(nn.Module):
         super().__init__()
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
-        if hasattr(os, "sched_getaffinity"):
-            options.intra_op_num_threads = len(os.sched_getaffinity(0))  # by itself it takes all cores of the machine
+        options.intra_op_num_threads = torch.get_num_threads()  # by itself it takes all cores of the machine
         self.session = onnxruntime.InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])
         self.folder = folder
         self.precision: str = json.loads((folder / EXPORTED).read_text(encoding="utf-8"))["precision"]

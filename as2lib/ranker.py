@@ -21,11 +21,12 @@ from torch import nn
 from as2lib import models, plugins, score
 from as2lib.data.columns import text_of
 from as2lib.data.encode import PairEncoder, load_encoder, paired
+from as2lib.data.pairs import parts_of_questions
 from as2lib.data.pretrained import EXPORTED, folder_of, open_pretrained
 from as2lib.data.words import WordEncoder
 from as2lib.export import Exported, export
 from as2lib.metrics.probability import sigmoid
-from as2lib.metrics.pruning import Ratios, drop_ratios
+from as2lib.metrics.pruning import Ratios
 from as2lib.metrics.questions import Questions
 from as2lib.models import COSINE, COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
@@ -76,7 +77,7 @@ class Ranker:
     drop: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
     Equal candidates of a question have one score.  `is_probability` says whether scores are P(correct).
     Any number of threads may call a ranker at once, and processes that are forked later, each with one thread.
-    The first call in which pairs are cut, at `encoder.max_length` tokens, says how many.
+    The first call in which pairs are cut, at `encoder.max_length` tokens, says so.
     Raises ValueError for a precision that is not known, a device that is not there, and drop without a cascade.
     """
 
@@ -95,10 +96,8 @@ class Ranker:
         self.precision = getattr(model, "precision", self._autocast)  # of an exported model: what it was exported in
         self._exits = list(getattr(config, "exits", ()))
         self.is_probability = getattr(config, "probabilities", True)
-        if drop is not None:
-            if not self._exits:
-                raise ValueError(f"drop: expected a cascade to drop candidates, got {type(model).__name__}")
-            drop_ratios(drop, len(self._exits))
+        if drop is not None and not self._exits:
+            raise ValueError(f"drop: expected a cascade to drop candidates, got {type(model).__name__}")
         for_ranking(model).eval().to(self.device)
         self.model, self.encoder, self.drop = model, paired(model, encoder), drop
 
@@ -129,19 +128,18 @@ class Ranker:
                 raise ValueError(f"{name}: expected a model's folder with backend, drop, max_length and model")
             return OrderingRanker(str(name), device)
         folder = folder_of(name)
-        if backend not in (None, "torch", "onnx"):
-            raise ValueError(f'{name}: expected the backend "torch" or "onnx", got {backend!r}')
-        if backend == "onnx" or (folder / EXPORTED).exists():
-            if backend == "torch" or device not in (None, "cpu") or precision not in ("float32", "auto"):
-                options = f"{backend or 'onnx'}, {device or 'cpu'} and {precision}"
-                raise ValueError(f"{name}: expected onnx, cpu and float32 of an exported model, got {options}")
+        is_onnx = backend == "onnx" or (folder / EXPORTED).exists()
+        computing = device in (None, "cpu") and precision in ("float32", "auto")
+        if backend not in (None, "onnx" if is_onnx else "torch") or (is_onnx and not computing):
+            expected = "expected onnx, cpu and float32 of an exported model, and else torch"
+            raise ValueError(f"{name}: {expected}; got {backend}, {device} and {precision}")
+        if is_onnx:
             if not (folder / EXPORTED).exists():
                 files = sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())
                 folder = work_folder() / "exports" / sha256(repr((folder, files)).encode()).hexdigest()[:24]
                 if not folder.exists():
                     export(name, folder)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
-        device = computing_on(device)  # what can't be is refused before anything is loaded
         model = plugins.load(model) if isinstance(model, str) else model
         if model is None:
             opened = models.load(name)  # by its name, which errors call it by, not by a folder of the hub's cache
@@ -211,17 +209,16 @@ class Ranker:
 
     def _of_texts(self, questions: list[str], answers: list[str], number: numpy.ndarray, *options: Any) -> LogOdds:
         """`log_odds` of pairs in memory.  number: (m,) of each one's question."""
-        columns = {"question_id": number, "question": questions, "answer": answers}
+        table = pyarrow.table({"question_id": number, "question": questions, "answer": answers})
         # Without a fingerprint, Dataset pickles the table to make one.
-        pairs = Dataset(pyarrow.table(columns), fingerprint="candidates")
-        return self.log_odds(pairs, *options) if answers else (numpy.empty(0), {})
+        return self.log_odds(Dataset(table, fingerprint="candidates"), *options) if answers else (numpy.empty(0), {})
 
     def log_odds(self, pairs: Dataset, batch_size: int | None = None, progress: bool = False) -> LogOdds:
         """Log odds of m pairs, (m,), and P(correct) of their parts by name, (m,) each, NaN where one was not read."""
         if self.drop is None:
             scores = score.score(self.model, pairs, self.encoder, self._autocast, batch_size, progress)
             return score.log_odds(scores.logits), score.parts_of(scores, self._exits)
-        parts = [self._dropping(part, batch_size) for part in score.parts_of_questions(pairs, STATES_HELD)]
+        parts = [self._dropping(part, batch_size) for part in parts_of_questions(pairs, STATES_HELD)]
         odds, stages, scores = map(numpy.concatenate, zip(*parts, strict=True))
         exits = enumerate(self._exits)
         return odds, {f"exit_{layers}": numpy.where(stages == stage, scores, numpy.nan) for stage, layers in exits}
@@ -250,9 +247,8 @@ class OrderingRanker(Ranker):
     precision, is_probability = "float32", False
 
     def __init__(self, name: str, device: str | None = None):
-        counts = name in COUNTING
-        self.device = "cpu" if counts else computing_on(device)
-        self._order = getattr(lexical, name) if counts else SentenceEncoder(name[len(COSINE) :], self.device).cosine
+        self.device = "cpu" if name in COUNTING else computing_on(device)
+        self._order = getattr(lexical, name, None) or SentenceEncoder(name[len(COSINE) :], self.device).cosine
 
     def log_odds(self, pairs: Dataset, *_: Any) -> LogOdds:
         return self._order(pairs), {}
@@ -260,12 +256,11 @@ class OrderingRanker(Ranker):
 
 def _candidate(value: Any, where: str) -> tuple[str, Any, Mapping[str, Any] | None]:
     """The text of a candidate, a text or a row with one; its id, and the row, where it is one."""
-    row = value if isinstance(value, Mapping) else None
-    fields = {name: field for name, field in (row or {"text": value}).items() if field is not None}
-    text, name = (next((fields[key] for key in keys if key in fields), None) for keys in (TEXTS, IDS))
+    row = value if isinstance(value, Mapping) else {"text": value}
+    text, name = (next((row[key] for key in keys if row.get(key) is not None), None) for keys in (TEXTS, IDS))
     if text is None:
         raise ValueError(f"{where}: expected a text, or a row with one under {', '.join(TEXTS)}; got {value!r:.60}")
-    return text_of(text, where), name, row
+    return text_of(text, where), name, row if row is value else None
 
 
 def _listed(values: Any) -> list[Any]:
@@ -274,6 +269,5 @@ def _listed(values: Any) -> list[Any]:
         raise ValueError(f"expected a list, got {type(values).__name__} {values!r:.60}")
     if hasattr(values, "to_pylist"):  # Arrow
         return values.to_pylist()
-    if hasattr(values, "columns") and hasattr(values, "to_dict"):  # a pandas table
-        return values.to_dict("records")
-    return list(values)
+    is_table = hasattr(values, "columns") and hasattr(values, "to_dict")  # of pandas
+    return values.to_dict("records") if is_table else list(values)

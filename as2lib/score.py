@@ -15,9 +15,9 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from as2lib.data.encode import PairEncoder, by_length, paired
+from as2lib.data.pairs import parts_of_questions
 from as2lib.data.words import WordEncoder
 from as2lib.metrics.probability import sigmoid
-from as2lib.metrics.questions import Questions
 from as2lib.models.logits import logits_of, part_of, two_class_logits
 from as2lib.precision import native_bf16
 
@@ -96,13 +96,6 @@ def _outputs(
     return {name: numpy.concatenate(batches)[rows] for name, batches in values.items()}
 
 
-def parts_of_questions(pairs: Dataset, rows: int) -> Iterator[dict[str, list[Any]]]:
-    """question_id, question and answer of so many pairs at least, of which no part ends within a question."""
-    table = pairs.select_columns(["question_id", "question", "answer"]).with_format("arrow")[:]
-    for part in Questions.together(table["question_id"].to_numpy()).parts(rows):
-        yield table.slice(part[0], len(part)).to_pydict()
-
-
 def distinct(pairs: Iterable[Any]) -> tuple[numpy.ndarray, numpy.ndarray]:
     """The first row of each pair that is no other's equal, (u,), and which of these each of m pairs is, (m,)."""
     number: dict[Any, int] = {}
@@ -132,10 +125,9 @@ def log_odds(logits: numpy.ndarray) -> numpy.ndarray:
 
 def autocast(device: str, precision: str) -> torch.autocast:
     """A context to compute in "float32" or "bf16".  Raises ValueError for another, and for bf16 that a device lacks."""
-    if precision not in ("float32", "bf16"):
-        raise ValueError(f'precision: expected "float32" or "bf16", got {precision!r}')
-    if precision == "bf16" and not native_bf16(device):
-        raise ValueError(f'precision: expected "float32" on this {device}, which does not multiply bf16, got "bf16"')
+    if precision != "float32" and not (precision == "bf16" and native_bf16(device)):
+        expected = f'expected "float32", or "bf16" where a {device} multiplies it natively'
+        raise ValueError(f"precision: {expected}, got {precision!r}")
     return torch.autocast(device.partition(":")[0], dtype=torch.bfloat16, enabled=precision == "bf16")
 
 

@@ -58,14 +58,11 @@ class PairEncoder:
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
         self.pad_id: int = tokenizer.pad_token_id
-        self._says_cuts = True  # until pairs are cut
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads."""
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.model_max_length = self.max_length
-        tokenizer.backend_tokenizer.no_truncation()  # of somebody's last call
-        tokenizer.backend_tokenizer.no_padding()
         tokenizer.save_pretrained(folder)
 
     def settings(self) -> tuple[str, bool]:
@@ -75,12 +72,11 @@ class PairEncoder:
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """An item a pair: `input_ids`, `length` and, where the tokenizer has them, `token_type_ids`.
 
-        The first time that pairs are cut a line says how many.  ids: as `WordEncoder` takes them.
+        The first time that pairs are cut a line says so.  ids: as `WordEncoder` takes them.
         """
         encoded = self._backend.encode_batch_fast([*zip(questions, candidates, strict=True)])
-        if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
-            note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
-            self._says_cuts = False
+        if any(pair.overflowing for pair in encoded):
+            note(f"pairs of more than {self.max_length} tokens are cut there")
         items = [{"input_ids": pair.ids, "length": len(pair.ids)} for pair in encoded]
         if self.has_token_types:
             items = [item | {"token_type_ids": pair.type_ids} for item, pair in zip(items, encoded, strict=True)]
@@ -139,8 +135,7 @@ def load_encoder(name: str | Path, max_length: int | None = None) -> PairEncoder
     if "words" in config or (folder / words.FILE).exists():
         return WordEncoder.load(folder, max_length)
     tokenizer = open_tokenizer(name)
-    backbone = config.get("backbone") or config
-    own, limit = tokenizer.model_max_length, positions(backbone)
+    own, limit = tokenizer.model_max_length, positions(config.get("backbone") or config)
     length = max_length or (own if own < NO_LENGTH else limit or TOKENS)
     if limit is not None and length > limit:
         note(f"{folder.name} has positions for {limit} tokens: pairs are cut there, not at {length}")
@@ -167,13 +162,6 @@ def fitting_length(pairs: Dataset, encoder: PairEncoder) -> int:
     """The tokens that hold 99 of 100 pairs whole, up to the next 16, at most the encoder's own and 512."""
     lengths = encoder.lengths(pairs["question"][:], pairs["answer"][:])
     return int(min(encoder.max_length, TOKENS, -(-np.quantile(lengths, 0.99) // 16) * 16))
-
-
-def rows_of(encoded: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Some items of what an encoder made, given `with_format("arrow")`; their lists are arrays."""
-    table = encoded[rows]
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def by_length(length: np.ndarray, batch_tokens: int | None = None, batch_size: int | None = None) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ import json
 import random
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import combinations
@@ -29,7 +29,6 @@ from as2lib.data.columns import NAMES
 from as2lib.data.sets import COLUMNS, SPLITS, note
 from as2lib.data.tables import checked, content_of, frame_of, in_memory, questions_of
 from as2lib.metrics import ranking
-from as2lib.metrics.questions import Questions
 from as2lib.paths import whole_file, work_folder
 
 SAMPLE_FILE = Path(__file__).with_name("sample.parquet")
@@ -108,8 +107,7 @@ def load_splits(source: Source, seed: int = 0) -> dict[str, Dataset]:
         with suppress(sets.NoSplit):
             splits[split] = load_pairs(source, split, "all")
     if splits and "train" not in splits:
-        name = source if isinstance(source, str | Path) else "pairs"
-        raise ValueError(f"{name}: expected a split to train on, got {' and '.join(splits)}")
+        raise ValueError(f"{source}: expected a split to train on, got {' and '.join(splits)}")
     train = splits["train"] if splits else load_pairs(source, questions="all")
     shares = {split: share for split, share in SHARES.items() if split not in splits}
     return splits | (split_own(train, seed, shares) if shares else {})
@@ -265,9 +263,10 @@ def _load(location: sets.Location, labelled: bool) -> Dataset:
         where = {"split": location.hub_split, "revision": location.revision}
         contents = {location.name: _arrow(datasets.load_dataset(location.name, location.hub.config, **where))}
     frames = {name: frame_of(name, content, labelled) for name, content in contents.items()}
-    ordered = location.hub.ordered
-    table = checked(frames, labelled, None if ordered else location.split)  # a run of SelQA's equal questions is one
-    return _dataset(table if ordered else table.take(label_blind_order(table)))
+    if location.hub.ordered:
+        return _dataset(checked(frames, labelled))
+    table = checked(frames, labelled, location.split)  # a run of SelQA's equal questions is one
+    return _dataset(table.take(label_blind_order(table)))
 
 
 def _only(pairs: Dataset, only: Mapping[str, Any]) -> Dataset:
@@ -301,14 +300,18 @@ def encoded(pairs: Dataset, encoder: Any) -> Dataset:
     """An encoder's items of pairs, in order, mapped from `work/encoded/`, where they are put the first time."""
     path = work_folder() / "encoded" / f"{encoded_fingerprint(pairs, encoder)}.arrow"
     if not path.exists():
-        table = _arrow(pairs)
-        whole = questions_of(table) if encoder.unit == "question" else Questions.beginning(np.ones(len(table), bool))
         with whole_file(path) as temporary, pa.ipc.new_stream(str(temporary), encoder.schema) as writer:
-            for rows in whole.parts(ENCODED_TOGETHER):
-                part = table.slice(rows[0], len(rows)).to_pydict()
+            for part in parts_of_questions(pairs, ENCODED_TOGETHER):
                 items = encoder.items(part["question"], part["answer"], part["question_id"])
                 writer.write_table(pa.Table.from_pylist(items, encoder.schema))
     return Dataset.from_file(str(path))
+
+
+def parts_of_questions(pairs: Dataset, rows: int) -> Iterator[dict[str, list[Any]]]:
+    """question_id, question and answer of so many pairs at least, of which no part ends within a question."""
+    table = _arrow(pairs.select_columns(["question_id", "question", "answer"]))
+    for part in questions_of(table).parts(rows):
+        yield table.slice(part[0], len(part)).to_pydict()
 
 
 def encoded_fingerprint(pairs: Dataset, encoder: Any) -> str:

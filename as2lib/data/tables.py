@@ -166,6 +166,5 @@ def _delimited(path: Path) -> pd.DataFrame:
 
 def _has_quotes_of_csv(frame: pd.DataFrame) -> bool:
     """Whether each name of a column is quoted, or each text with a quote is, its own quotes doubled."""
-    texts = pd.concat([frame[column] for column in frame])
-    texts = texts[texts.str.contains('"')]
+    texts = frame.melt()["value"].loc[lambda text: text.str.contains('"')]
     return frame[0][0].startswith('"') or (len(texts) and texts.str.fullmatch('"([^"]|"")*""([^"]|"")*"').all())

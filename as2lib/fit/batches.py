@@ -7,7 +7,6 @@ import numpy
 import torch
 from datasets import Dataset
 
-from as2lib.data.encode import rows_of
 from as2lib.data.pairs import encoded, encoded_fingerprint
 from as2lib.metrics.questions import Questions
 
@@ -39,7 +38,9 @@ class Examples:
 
     def batch(self, items: list[int], device: str | torch.device = "cpu") -> tuple[Tensors, Tensors]:
         """The model's inputs, and the targets: `labels` (b,), `teacher_logits` (b, k, c), `candidates` (q,)."""
-        inputs = self.encoder.collate(rows_of(self.items, items))
+        table, names = self.items[items], self.items.column_names
+        columns = [table[name].to_numpy() for name in names]  # whose lists are arrays
+        inputs = self.encoder.collate([dict(zip(names, item, strict=True)) for item in zip(*columns, strict=True)])
         rows = numpy.concatenate([numpy.arange(self.ends[i] - self.sizes[i], self.ends[i]) for i in items])
         targets = {}
         if self.question is not None:
