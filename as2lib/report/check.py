@@ -70,9 +70,6 @@ def write_manifest(study: Study) -> None:
     """`reports/<study>/manifest.json`: the identity of every run, and the SHA-256 of every table that has no times."""
     folder = find_root() / "reports" / study.variant
     tables = [path for path in sorted((folder / "tables").glob("*.csv")) if not path.name.endswith(".timing.csv")]
-    manifest = {
-        "study": study.name,
-        "tables": {path.name: file_sha256(path) for path in tables},
-        "runs": {name: study.store.identity(run) for name, run in study.plan.items()},
-    }
-    write_json(folder / "manifest.json", manifest)
+    digests = {path.name: file_sha256(path) for path in tables}
+    runs = {name: study.store.identity(run) for name, run in study.plan.items()}
+    write_json(folder / "manifest.json", {"study": study.name, "tables": digests, "runs": runs})

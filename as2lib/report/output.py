@@ -143,19 +143,6 @@ class Report:
         listed = f'<ul class="findings">{others}</ul>' if others else ""
         return HTML(f'<p class="lead">{lead}</p>{drawn.data if drawn else ""}{listed}')
 
-    def questions(self) -> HTML:
-        """Every other notebook of the study: a link to its page, its question, and the lead of its first finding, where
-        that holds.
-        """
-        lines = []
-        for notebook in self.study.notebooks[1:]:
-            link, lead = f'<a href="{notebook.name}.html">{escape(notebook.question)}</a>', ""
-            with suppress(ValueError):  # which its own page says, and `as2 check`
-                for first in [] if self.changed else findings.of_notebook(self.study, notebook.name)[:1]:
-                    lead = f"<em>{escape(first.lead)}</em>" * first.holds
-            lines.append(f"<li>{notebook.name[:2]} {link} {lead}</li>")
-        return HTML(f'<ul class="questions">{"".join(lines)}</ul>')
-
     def timed(self, name: str, question: dict[str, Any], measure: Callable[[], Any]) -> tuple[Any, str]:
         """What `measure` returns, JSON values, and the machine where that was; kept in `scores/times/<name>.json`.
 

@@ -41,6 +41,19 @@ def test_each_combination_of_drop_ratios_has_the_p_at_1_of_its_replay(invented, 
     assert replayed.to_dict() == pytest.approx(page["points"].set_index(ratios)["P@1"][replayed.index].to_dict())
 
 
+def test_the_overview_has_the_lead_of_a_finding_that_holds(invented, root):
+    holds = {"01_data": "questions == 3", "02_teachers": "questions == 4", "03_distillation": "mhs.MAP > 1"}
+    said = {name: [{"say": "Three questions. All are easy.", "holds": condition}] for name, condition in holds.items()}
+    for folder in ("params/findings", "reports/tiny/metrics"):
+        (root / folder).mkdir(parents=True)
+    (root / "params" / "findings" / "tiny.yaml").write_text(json.dumps(said))
+    for name in holds:
+        (root / "reports" / "tiny" / "metrics" / f"{name[:2]}.json").write_text('{"questions": 3}')
+    html = run_notebook("00_overview")["questions"].data
+    assert html.count("<em>Three questions.</em>") == 1
+    assert html.index("01_data") < html.index("<em>") < html.index("02_teachers")
+
+
 NOTHING_TRANSFERRED = {"data.transfer": None, "fit.transfer": None, "fit.direct": None}
 FEW = ["student/sum", "student/robin", "hydra/3h1", "ensemble/bases", "mhs/one-albert", "taught-base/roberta"]
 

@@ -90,15 +90,6 @@ def test_findings_are_shown_and_a_false_one_in_red(report, root):
     assert "All" not in html
 
 
-@pytest.mark.parametrize("holds", ["questions == 3", "questions == 4", "mhs.MAP > 1"])
-def test_the_overview_has_the_lead_of_a_finding_that_holds(report, root, holds):
-    write_findings(root, {"say": "Three questions. All are easy.", "holds": holds})
-    report.record(questions=3)
-    html = report.questions().data
-    assert "03_distillation.html" in html
-    assert ("<em>Three questions.</em>" in html) == (holds == "questions == 3")
-
-
 def test_findings_stop_no_notebook_that_was_changed(report, root):
     write_findings(root, {"say": "MHS has {mhs.low:.1f}.", "holds": "mhs.low > 0"}, mhs="mhs/3h1")
     report.record(pandas.DataFrame({"MAP": [75.0]}, index=["mhs/3h1"]))  # its interval is not recorded any more
