@@ -36,18 +36,15 @@ def agreement(head_scores: Values, teacher_scores: Values, label: Values, questi
     """
     heads, teachers, label, question_id = _answered(head_scores, teacher_scores, label, question_id)
     place = pd.Series(question_id).groupby(question_id).cumcount().to_numpy()
-    shape = heads.shape[1], teachers.shape[1]
-    shared, kappa, kappa_correct, correlation = (np.full(shape, np.nan) for _ in range(4))
     by_head, by_teacher = (_choices(scores, label, question_id) for scores in (heads, teachers))
-    for i, j in product(*map(range, shape)):
-        head, teacher = by_head[i], by_teacher[j]
+    measures = np.full((4, len(by_head), len(by_teacher)), np.nan)
+    for (i, head), (j, teacher) in product(enumerate(by_head), enumerate(by_teacher)):
         correct = label[head] == 1
         if correct.any():
-            shared[i, j] = (correct & (head == teacher)).sum() / correct.sum()
-        kappa[i, j] = _kappa(place[head], place[teacher])
-        kappa_correct[i, j] = _kappa(correct, label[teacher] == 1)
-        correlation[i, j] = rank_correlation(heads[:, i], teachers[:, j], question_id).mean()
-    return Agreement(shared, kappa, kappa_correct, correlation)
+            measures[0, i, j] = (correct & (head == teacher)).sum() / correct.sum()
+        kappas = _kappa(place[head], place[teacher]), _kappa(correct, label[teacher] == 1)
+        measures[1:, i, j] = *kappas, rank_correlation(heads[:, i], teachers[:, j], question_id).mean()
+    return Agreement(*measures)
 
 
 def rank_correlation(a: Values, b: Values, question_id: Values) -> pd.Series:

@@ -39,7 +39,6 @@ WIDTH = 8.0  # inches
 STEPS = [1, 2, 3, 5, 6, 10]  # between ticks
 # Of an SVG file: names of groups, blanks, turns by 0°, and each word's own font, in place of which stands the page's.
 UNSEEN = re.compile(r'(?<=<g) id="[^"]*"|(?<=\n) +| transform="rotate\(-0 [^"]*"|font-family: [^;]*; ')
-NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # of an SVG file
 
 
 def dots(
@@ -218,8 +217,8 @@ def as_svg(figure: Figure, name: str, title: str, description: str) -> str:
 
     Coordinates have two decimals, and what is `UNSEEN` is left out.
     """
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", bbox_inches="tight", transparent=True, metadata=NO_METADATA)
+    drawn, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))  # none
+    figure.savefig(drawn, format="svg", bbox_inches="tight", transparent=True, metadata=metadata)
     text = UNSEEN.sub("", drawn.getvalue())
     text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
