@@ -15,8 +15,9 @@ from as2lib.cli import main
 from as2lib.data import load_pairs
 from as2lib.study import make  # noqa: F401  (has the real `train`, whoever imports it first)
 from tests import scores
+from tests.encoders import SIZES
 from tests.first_hour.hub_like import tokenizer
-from tests.models.test_cerberus import CONFIG, released
+from tests.models.test_cerberus import released
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,8 +34,8 @@ def place(folder, monkeypatch):
     monkeypatch.syspath_prepend(folder)
     load_pairs("sample-transfer", "dev", "all").select(FEW).to_csv("my.tsv", sep="\t", index=False)
     tokenizer(folder / "backbone").save_pretrained("backbone")
-    ElectraConfig(**CONFIG, embedding_size=24).save_pretrained("backbone")
-    torch.save(released(), "cerberus.pt")
+    ElectraConfig(**SIZES, embedding_size=16).save_pretrained("backbone")
+    torch.save(released()[1], "cerberus.pt")
     (folder / "params").mkdir()
     (folder / "params" / "local.yaml").write_text("local: {google/electra-base-discriminator: backbone}\n")
     return folder

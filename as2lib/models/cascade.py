@@ -34,17 +34,15 @@ class CascadeConfig(BackboneConfig):
     stop_gradient: whether a classifier's loss reaches down to the previous exit only.
     """
 
-    model_type, family = "cascade", "roberta"
+    model_type = "cascade"
 
-    def __init__(
-        self, backbone=None, exits: Sequence[int] = EXITS, pooling: str = "mean", stop_gradient: bool = False, **kwargs
-    ):
-        self.exits, self.pooling, self.stop_gradient = list(exits), pooling, stop_gradient
-        super().__init__(backbone, **kwargs)
+    exits: Sequence[int] = EXITS
+    pooling: str = "mean"
+    stop_gradient: bool = False
 
-    def check(self) -> None:
-        super().check()
-        depth = self.backbone["num_hidden_layers"]
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        self.exits, depth = list(self.exits), self.num_hidden_layers
         if not self.exits or sorted(set(self.exits)) != self.exits or not 1 <= self.exits[0] <= self.exits[-1] <= depth:
             raise ValueError(f"exits: expected increasing layers, 1 to {depth}, the backbone's depth, got {self.exits}")
         if self.pooling not in ("mean", "first"):
@@ -93,11 +91,9 @@ class CascadeTransformer(PreTrainedModel):
     base_model_prefix = "encoder"
     _supports_sdpa = True
     _supports_flash_attn = True
-    _supports_attention_backend = True
 
     def __init__(self, config: CascadeConfig):
         super().__init__(config)
-        config.check()
         self.encoder = config.encoder(config.exits[-1])
         dropout = config.backbone.get("hidden_dropout_prob", 0.1)
         self.exits = nn.ModuleList(Exit(config.hidden_size, dropout, config.pooling) for _ in config.exits)
@@ -119,7 +115,7 @@ class CascadeTransformer(PreTrainedModel):
         Raises ValueError for an unsupported family, or exits that are not increasing or exceed the depth.
         """
         backbone = model_or_name if isinstance(model_or_name, PreTrainedModel) else build(model_or_name)
-        cascade = cls(CascadeConfig(backbone.config, exits, **fields))
+        cascade = cls(CascadeConfig(backbone=backbone.config, exits=exits, **fields))
         weights = backbone.base_model.state_dict()
         cascade.encoder.load_state_dict({name: weights[name] for name in cascade.encoder.state_dict()})
         return cascade.train(backbone.training)
@@ -147,9 +143,7 @@ class CascadeTransformer(PreTrainedModel):
             hidden = self.layers_up_to(i, hidden, real)
             if only_exit in (None, i):
                 exit_logits.append(self.exits[i](hidden, real))
-        loss = None
-        if labels is not None:
-            loss = sum(functional.cross_entropy(logits, labels) for logits in exit_logits)
+        loss = None if labels is None else sum(functional.cross_entropy(logits, labels) for logits in exit_logits)
         every = torch.stack(exit_logits, dim=1) if only_exit is None else None
         return RankerOutput(loss=loss, logits=exit_logits[-1], exit_logits=every)
 
@@ -163,6 +157,7 @@ class CascadeTransformer(PreTrainedModel):
     ) -> Ranking | list[Ranking]:
         """Rank one question's candidates, or several questions', dropping at each exit: only survivors go on.
 
+        The model is left in evaluation mode.
         batch: the tensors (b, n) that `forward` takes, a row a candidate.  alpha: the share that each exit but the last
         drops, a number or one for each of them.
         question_index: (b,) which question a row belongs to; each question is pruned on its own.
@@ -170,43 +165,34 @@ class CascadeTransformer(PreTrainedModel):
         right; default: all rows at once.
         Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
         count the question's own candidates.  A survivor's score is P(correct); those of dropped candidates are below.
-        Raises ValueError for an alpha outside [0, 1), and a score that is no number.
+        Raises ValueError for an alpha outside [0, 1).
         Source: Cascade Transformer, section 4.3.2.
         """
-        batch = {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
-        length = batch["attention_mask"].sum(dim=1).cpu().numpy()
-        groups = []  # rows that are computed together
+        self.eval()
+        attention_mask = batch.get("attention_mask", torch.ones_like(batch["input_ids"]))
+        length = attention_mask.sum(dim=1).cpu().numpy()
+        groups = []  # rows that are computed together, their hidden states, and which tokens are real
         for rows in by_length(length, batch_tokens) if batch_tokens else [numpy.arange(len(length))]:
-            groups.append((rows, {name: values[rows, : length[rows].max()] for name, values in batch.items()}))
+            place = rows, slice(length[rows].max())
+            types = batch["token_type_ids"][place] if "token_type_ids" in batch else None
+            groups.append((rows, self.embed(batch["input_ids"][place], types), attention_mask[place]))
 
         def log_odds(number: int, left: numpy.ndarray) -> numpy.ndarray:
-            """What an exit says of the rows that are left; `groups` keeps their hidden states and no others."""
-            nonlocal groups
-            odds, survivors = numpy.empty(len(length)), []
-            for rows, inputs in groups:
+            """What an exit says of the rows that are left, whose hidden states `groups` keeps, and no others."""
+            odds = numpy.empty(len(length))
+            for i, (rows, hidden, real) in enumerate(groups):
                 stays = numpy.isin(rows, left)
-                if not stays.any():
-                    continue
-                rows, inputs = rows[stays], {name: values[stays] for name, values in inputs.items()}
-                real, hidden = inputs["attention_mask"], inputs.get("hidden")
-                if hidden is None:
-                    hidden = self.embed(inputs["input_ids"], inputs.get("token_type_ids"))
-                hidden = self.layers_up_to(number, hidden, real)
-                logits = self.exits[number](hidden, real).double().cpu().numpy()
-                odds[rows] = logits[:, 1] - logits[:, 0]
-                survivors.append((rows, {"hidden": hidden, "attention_mask": real}))
-            groups = survivors
-            if not numpy.isfinite(odds[left]).all():
-                raise ValueError(f"exit {number}: expected a number for each candidate's score")
+                rows, hidden, real = rows[stays], hidden[stays], real[stays]
+                if len(rows):
+                    hidden = self.layers_up_to(number, hidden, real)
+                    logits = self.exits[number](hidden, real).double().cpu().numpy()
+                    odds[rows] = logits[:, 1] - logits[:, 0]
+                groups[i] = rows, hidden, real
             return odds[left]
 
         index = numpy.zeros(len(length)) if question_index is None else torch.as_tensor(question_index).cpu().numpy()
-        question, training = pandas.factorize(index)[0], self.training
-        self.eval()
-        try:
-            ranked = rankings(prune(log_odds, len(self.exits), question, alpha), question)
-        finally:
-            self.train(training)
+        question = pandas.factorize(index)[0]
+        ranked = rankings(prune(log_odds, len(self.exits), question, alpha), question)
         return ranked[0] if question_index is None else ranked
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
@@ -219,45 +205,40 @@ class CascadeTransformer(PreTrainedModel):
         mask = create_bidirectional_mask(self.encoder.config, inputs_embeds=hidden, attention_mask=real)
         first = self.config.exits[number - 1] if number else 0
         layers = self.encoder.encoder.layer[first : self.config.exits[number]]
-        if self.encoder.config.model_type == "mpnet":
-            position_bias = self.encoder.encoder.compute_position_bias(hidden)  # (b, a, n, n)
-            for layer in layers:
-                hidden = layer(hidden, mask, position_bias)[0]
-            return hidden
+        is_mpnet = self.encoder.config.model_type == "mpnet"  # whose layers read a bias of positions, (b, a, n, n)
+        position_bias = [self.encoder.encoder.compute_position_bias(hidden)] if is_mpnet else []
         for layer in layers:
-            hidden = layer(hidden, mask)
+            output = layer(hidden, mask, *position_bias)
+            hidden = output[0] if is_mpnet else output
         return hidden
 
 
 def rankings(pruned: Pruned, question: numpy.ndarray) -> list[Ranking]:
     """Of the log odds that stages gave, each question's ranking.  question: (b,) codes from 0."""
-    shifted, ranked = falling_scores(pruned.scores, pruned.last, question), []
+    ranked = []
     for number in range(question.max() + 1):
         rows = numpy.flatnonzero(question == number)
         order = numpy.searchsorted(rows, pruned.order[question[pruned.order] == number])
-        scores = sigmoid(shifted[rows])
+        log_odds, stages = pruned.scores[rows], pruned.last[rows]
+        falling = falling_scores(log_odds, stages)
+        scores = sigmoid(falling)
         scores[order] = numpy.minimum.accumulate(scores[order])  # a sigmoid errs in its last digit
-        columns = order, scores, pruned.last[rows], sigmoid(pruned.scores[rows]), shifted[rows]
-        ranked.append(Ranking(*map(torch.from_numpy, columns)))
+        ranked.append(Ranking(*map(torch.from_numpy, (order, scores, stages, sigmoid(log_odds), falling))))
     return ranked
 
 
-def falling_scores(scores: numpy.ndarray, stages: numpy.ndarray, question: numpy.ndarray) -> numpy.ndarray:
-    """One score a candidate, (b,) float64, by which a cascade's candidates stand in its order.
+def falling_scores(log_odds: numpy.ndarray, stages: numpy.ndarray) -> numpy.ndarray:
+    """One score a candidate of a question, (m,) float64, by which they stand in a cascade's order.
 
     Survivors keep the last stage's score. The candidates that a stage dropped keep their order and their distances,
-    and are shifted together, as far as it takes, below the lowest score of those that it kept.  Probabilities are
-    shifted as log odds, so that they stay between 0 and 1.
-    scores: (b,) of the last stage that saw a candidate.  stages: (b,) its number.  question: (b,) codes from 0.
+    and are shifted together, as far as it takes, below the lowest score of those that it kept.
+    log_odds: (m,) of the last stage that saw a candidate, so that probabilities stay between 0 and 1.
+    stages: (m,) its number.
     """
-    shifted = scores.copy()
-    lowest = numpy.full(question.max() + 1, numpy.inf)  # (q,), of the stages behind
-    for stage in numpy.unique(stages)[::-1]:
-        rows = numpy.flatnonzero(stages == stage)
-        highest = numpy.full(len(lowest), -numpy.inf)
-        numpy.maximum.at(highest, question[rows], scores[rows])
-        ceiling = lowest - GAP * numpy.maximum(1.0, numpy.abs(numpy.where(numpy.isinf(lowest), 0.0, lowest)))
-        shift = numpy.minimum(0.0, ceiling[question[rows]] - highest[question[rows]])
-        shifted[rows] = numpy.minimum(scores[rows] + shift, ceiling[question[rows]])
-        numpy.minimum.at(lowest, question[rows], shifted[rows])
-    return shifted
+    scores = log_odds.copy()
+    for stage in numpy.unique(stages)[-2::-1]:
+        dropped, lowest = stages == stage, scores[stages > stage].min()
+        ceiling = lowest - GAP * max(1.0, abs(lowest))
+        shift = min(0.0, ceiling - scores[dropped].max())
+        scores[dropped] = numpy.minimum(scores[dropped] + shift, ceiling)
+    return scores

@@ -19,9 +19,7 @@ class CompareAggregateConfig(CosinetConfig):
 
     model_type = "compare_aggregate"
 
-    def __init__(self, *args: Any, windows: tuple[int, ...] = (1, 2, 3, 4, 5), **kwargs: Any):
-        self.windows = list(windows)
-        super().__init__(*args, **kwargs)
+    windows: tuple[int, ...] = (1, 2, 3, 4, 5)
 
 
 @register

@@ -26,24 +26,20 @@ class CosinetConfig(PretrainedConfig):
 
     model_type = "cosinet"
 
-    def __init__(
-        self,
-        words: int = 1,
-        dimensions: int = 300,
-        hidden: int = 300,
-        kernel: int = 5,
-        rank_rnn: str | None = None,
-        bidirectional: bool = False,
-        dropout: float = 0.0,
-        related: bool = True,
-        probabilities: bool | None = None,
-        **kwargs: Any,
-    ):
-        self.words, self.dimensions, self.hidden, self.kernel = words, dimensions, hidden, kernel
-        self.rank_rnn, self.bidirectional, self.dropout = rank_rnn, bidirectional, dropout
-        self.related = related
-        self.probabilities = rank_rnn is None if probabilities is None else probabilities
-        super().__init__(**{"num_labels": 2, **kwargs})
+    words: int = 1
+    dimensions: int = 300
+    hidden: int = 300
+    kernel: int = 5
+    rank_rnn: str | None = None
+    bidirectional: bool = False
+    dropout: float = 0.0
+    related: bool = True
+    probabilities: bool | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if self.probabilities is None:
+            self.probabilities = self.rank_rnn is None
 
 
 @register

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from as2lib.data.pretrained import folder_of, open_pretrained, read_config
 from as2lib.data.sets import note
 from as2lib.models import first_token
-from as2lib.models.logits import in_float32
+from as2lib.models.logits import Float32Linear
 
 CLASSES = 2  # 0: does not answer the question, 1: answers it
 CORRECT = ("correct", "relevant", "entailment", "positive", "true", "yes", "label_1")  # names that label 0 may not have
@@ -78,28 +78,26 @@ def classify_in_float32(model: nn.Module) -> None:
     """Let a classifier of transformers compute in float32 what is not its encoder's; any other model stays."""
     prefix = getattr(model, "base_model_prefix", "")
     if prefix and hasattr(model, prefix) and not type(model).__module__.startswith("as2lib."):
-        in_float32(part for name, part in model.named_modules() if name.partition(".")[0] != prefix)
+        for name, part in model.named_modules():
+            if name.partition(".")[0] != prefix and type(part) is nn.Linear:
+                part.__class__ = Float32Linear  # a linear layer in all but its `forward`; weights and names stay
 
 
 class BackboneConfig(PretrainedConfig):
     """Of a model made from an encoder: `backbone` is the configuration of that encoder, all its layers."""
 
-    family = "electra"  # where no backbone is given
+    backbone: dict[str, Any] | PretrainedConfig | None = None
 
-    def __init__(self, backbone: dict[str, Any] | PretrainedConfig | None = None, **kwargs: Any):
-        if isinstance(backbone, PretrainedConfig):
-            backbone = backbone.to_dict()
-        fields = backbone or AutoConfig.for_model(self.family).to_dict()
+    def __post_init__(self, **kwargs: Any) -> None:
+        backbone = self.backbone or AutoConfig.for_model("electra")
+        fields = backbone.to_dict() if isinstance(backbone, PretrainedConfig) else backbone
         not_kept = ("_name_or_path", "dtype", "auto_map")  # a folder here; a file's precision; code of its own
         self.backbone = {name: value for name, value in fields.items() if name not in not_kept}
-        self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size = self.backbone.get("hidden_size")
-        super().__init__(**{"num_labels": CLASSES, "pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
-
-    def check(self) -> None:
-        """Raises ValueError where no such model can be made."""
         if (family := self.backbone["model_type"]) not in BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
+        self.initializer_range = self.backbone.get("initializer_range", 0.02)
+        self.hidden_size, self.num_hidden_layers = self.backbone["hidden_size"], self.backbone["num_hidden_layers"]
+        super().__post_init__(**{"pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
     def part(self, layers: int) -> PretrainedConfig:
         """The backbone's configuration with so many layers, and this one's kind of attention where it has several."""
@@ -136,14 +134,8 @@ def open_model(name: str | Path, config: PretrainedConfig, start: bool = False) 
 
     Raises ValueError for the first tensor that does not fit.
     """
-    model, report = open_pretrained(
-        AutoModelForSequenceClassification,
-        name,
-        config=config,
-        dtype=torch.float32,
-        output_loading_info=True,
-        ignore_mismatched_sizes=True,
-    )
+    options = {"config": config, "dtype": torch.float32, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    model, report = open_pretrained(AutoModelForSequenceClassification, name, **options)
 
     def may_be_new(tensor: str) -> bool:  # of the classifier, and a pooler before it, which an encoder need not have
         part, _, rest = tensor.partition(".")

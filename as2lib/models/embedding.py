@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy
+import pandas
 from datasets import Dataset
 from transformers import PreTrainedModel
 
@@ -23,12 +24,11 @@ class SentenceEncoder:
 
     def cosine(self, pairs: Dataset) -> numpy.ndarray:
         """Of each pair's question and answer, (m,) float64, −1 to 1; each text is read once."""
-        question, answer = pairs["question"][:], pairs["answer"][:]
-        texts = [*dict.fromkeys([*question, *answer])]
-        lengths, limit = map(len, self.encoder.tokenizer(texts)["input_ids"]), self.encoder.max_seq_length
+        rows, texts = pandas.factorize(numpy.array([*pairs["question"][:], *pairs["answer"][:]], dtype=object))
+        texts, limit = texts.tolist(), self.encoder.max_seq_length
+        lengths = map(len, self.encoder.tokenizer(texts)["input_ids"])
         if limit and (cut := sum(length > limit for length in lengths)):
             note(f"{cut:,} of {len(texts):,} texts are longer than {limit} tokens, and are cut there")
         vectors = self.encoder.encode(texts, normalize_embeddings=True, show_progress_bar=False).astype("float64")
-        row = {text: i for i, text in enumerate(texts)}
-        left, right = ([row[text] for text in column] for column in (question, answer))
-        return (vectors[left] * vectors[right]).sum(axis=1)
+        question, answer = rows.reshape(2, -1)
+        return (vectors[question] * vectors[answer]).sum(axis=1)

@@ -19,14 +19,13 @@ def mean(scores: Sequence[Sequence[float]], weights: Sequence[float] | None = No
 
     scores: (e, m), over the same pairs in the same order.  weights: (e,), not negative, not all 0; default: equal.
     """
-    members = numpy.stack([numpy.asarray(member, dtype=numpy.float64) for member in scores])  # (e, m)
-    return members.mean(axis=0) if weights is None else numpy.average(members, axis=0, weights=weights)
+    return numpy.average(numpy.asarray(scores, dtype=numpy.float64), axis=0, weights=weights)
 
 
 def mean_logits(logits: Sequence[numpy.ndarray], weights: Sequence[float] | None = None) -> numpy.ndarray:
     """Logits whose softmax is the members' mean softmax, (m, c) float32.  logits: (e, m, c).  weights: as in `mean`."""
-    wide = [numpy.asarray(member, dtype=numpy.float64) for member in logits]
-    log_softmax = [member - numpy.logaddexp.reduce(member, axis=-1, keepdims=True) for member in wide]
+    wide = numpy.asarray(logits, dtype=numpy.float64)
+    log_softmax = wide - numpy.logaddexp.reduce(wide, axis=-1, keepdims=True)
     return numpy.log(mean(numpy.exp(log_softmax), weights).clip(numpy.finfo("float32").tiny)).astype(numpy.float32)
 
 
@@ -72,9 +71,6 @@ def weigh(fitted: Mapping[str, Any], scores: Sequence[Sequence[float]]) -> numpy
     """The log odds, (m,), that a fitted logistic regression gives for scores (e, m)."""
     columns = numpy.stack(scores, axis=1).astype(numpy.float64)  # (m, e)
     return columns @ numpy.asarray(fitted["weights"]) + fitted["intercept"]
-
-
-# ---------------------------------------------------------------- calibration
 
 
 def log_shares(scores: Sequence[float], question_id: Sequence[Any]) -> numpy.ndarray:

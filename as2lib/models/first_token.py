@@ -23,18 +23,17 @@ def reading(model: nn.Module) -> nn.Module:
     family = getattr(getattr(model, "config", None), "model_type", None)
     kind = f"{type(model).__module__} {type(model).__name__}"
     if family in FAMILIES and kind.startswith("transformers.") and kind.endswith("ForSequenceClassification"):
-        model.base_model.encoder = reading_encoder(model.base_model.encoder, family)
+        model.base_model.encoder = reading_encoder(model.base_model.encoder)
     return model
 
 
-def reading_encoder(encoder: nn.Module, family: str) -> nn.Module:
-    """The encoder of one of `FAMILIES`, whose last layer computes one token; any other encoder as it is."""
-    if family == "albert":
+def reading_encoder(encoder: nn.Module) -> nn.Module:
+    """The encoder of one of `FAMILIES`, whose last layer computes one token."""
+    if encoder.config.model_type == "albert":
         return encoder if isinstance(encoder, FirstTokenAlbert) else FirstTokenAlbert(encoder)
-    if family in FAMILIES:
-        last = encoder.layer[-1]
-        if not (isinstance(last, FirstTokenLayer) or getattr(last, "is_decoder", False)):
-            encoder.layer[-1] = (FirstTokenMPNet if family == "mpnet" else FirstTokenLayer)(last)
+    last = encoder.layer[-1]
+    if not (isinstance(last, FirstTokenLayer) or getattr(last, "is_decoder", False)):
+        encoder.layer[-1] = (FirstTokenMPNet if encoder.config.model_type == "mpnet" else FirstTokenLayer)(last)
     return encoder
 
 
@@ -89,20 +88,15 @@ class FirstTokenAlbert(nn.Module):
 
 
 def attend(
-    hidden: Tensor,
-    attention_mask: Tensor | None,
-    projections: tuple[nn.Linear, nn.Linear, nn.Linear],
-    heads: int,
-    dropout: nn.Module,
-    position_bias: Tensor | None = None,
+    hidden: Tensor, mask: Tensor | None, projections: tuple, heads: int, dropout: nn.Module, bias: Tensor | None = None
 ) -> Tensor:
     """Self-attention's result for the first token, before its output layer: (b, n, d) → (b, 1, d).
 
     No key or value is computed. With q = W_q h_0, the score q (W_k h_j) is (q W_k) h_j, and the sum over tokens of
     p_j (W_v h_j) is W_v times the sum of p_j h_j: two products with d x d weights a pair instead of two a token.
-    attention_mask: as transformers makes it, (b, 1, 1 or n, n), boolean or added to the attention scores; or (b, n),
-    1 at real tokens, which flash attention takes.  projections: to query, key and value.
-    position_bias: (b, a, n, n), added to the attention scores.
+    mask: as transformers makes it, (b, 1, 1 or n, n), boolean or added to the attention scores; or (b, n), 1 at real
+    tokens, which flash attention takes.  projections: linear layers, to query, key and value.
+    bias: of positions, (b, a, n, n), added to the attention scores.
     """
     to_query, to_key, to_value = projections
     query = to_query(hidden[:, :1]).view(len(hidden), heads, -1)  # (b, a, d / a)
@@ -110,13 +104,13 @@ def attend(
     value_weight = to_value.weight.view(*query.shape[1:], -1)
     over_hidden = torch.einsum("bah,ahd->bad", query, key_weight)
     scores = (over_hidden @ hidden.mT).float() * query.shape[-1] ** -0.5  # (b, a, n); a key's bias adds one number
-    if position_bias is not None:
-        scores = scores + position_bias[:, :, 0]
-    if attention_mask is not None:
-        mask = attention_mask[:, 0, :1] if attention_mask.dim() == 4 else attention_mask[:, None].bool()  # (b, 1, n)
+    if bias is not None:
+        scores = scores + bias[:, :, 0]
+    if mask is not None:
+        mask = mask[:, 0, :1] if mask.dim() == 4 else mask[:, None].bool()  # (b, 1, n)
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
     shares = dropout(scores.softmax(-1)).to(hidden.dtype)
     mixed = torch.einsum("bad,ahd->bah", shares @ hidden, value_weight)
-    bias = to_value.bias.view(query.shape[1:])
-    mixed = mixed + shares.sum(-1, keepdim=True) * bias  # the sum is not 1 where shares are dropped
+    value_bias = to_value.bias.view(query.shape[1:])
+    mixed = mixed + shares.sum(-1, keepdim=True) * value_bias  # the sum is not 1 where shares are dropped
     return mixed.flatten(1)[:, None]

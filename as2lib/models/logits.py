@@ -3,7 +3,7 @@
 b pairs · c = 2 classes
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,10 +58,3 @@ class Float32Linear(nn.Linear):
         with torch.autocast(device, enabled=False):
             bias = None if self.bias is None else self.bias.float()
             return functional.linear(features.float(), self.weight.float(), bias)
-
-
-def in_float32(parts: Iterable[nn.Module]) -> None:
-    """Let linear layers compute in float32 from now on; their weights and names stay."""
-    for part in parts:
-        if type(part) is nn.Linear:
-            part.__class__ = Float32Linear  # a linear layer in all but its `forward`

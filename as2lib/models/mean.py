@@ -17,18 +17,7 @@ from as2lib.models.logits import register
 class MeanConfig(BackboneConfig):
     """backbone: the configuration of a classifier that would read the first token, all its layers."""
 
-    model_type, family = "mean", "bert"
-
-    def __init__(self, backbone=None, **kwargs):
-        super().__init__(backbone, **kwargs)
-
-    @property
-    def num_hidden_layers(self) -> int:
-        return self.backbone["num_hidden_layers"]
-
-    @num_hidden_layers.setter
-    def num_hidden_layers(self, layers: int) -> None:
-        self.backbone["num_hidden_layers"] = layers
+    model_type = "mean"
 
 
 @register
@@ -41,11 +30,10 @@ class MeanForSequenceClassification(PreTrainedModel):
     config_class = MeanConfig
     base_model_prefix = "model"
     _supports_sdpa = True
-    _supports_attention_backend = True
 
     def __init__(self, config: MeanConfig):
         super().__init__(config)
-        config.check()
+        config.backbone["num_hidden_layers"] = config.num_hidden_layers  # fewer where the first alone are kept
         self.model = AutoModelForSequenceClassification.from_config(config.part(config.num_hidden_layers))
         read_mean(self.model.base_model.encoder)
         classify_in_float32(self.model)
@@ -54,7 +42,7 @@ class MeanForSequenceClassification(PreTrainedModel):
     @classmethod
     def from_classifier(cls, classifier: PreTrainedModel) -> "MeanForSequenceClassification":
         """The same weights, whose classifier reads the mean from now on.  Raises ValueError for another family."""
-        mean = cls(MeanConfig(classifier.config))
+        mean = cls(MeanConfig(backbone=classifier.config))
         mean.model.load_state_dict(classifier.state_dict())
         return mean.train(classifier.training)
 

@@ -12,8 +12,8 @@ from transformers import AutoModelForSequenceClassification, PretrainedConfig, P
 from transformers.masking_utils import create_bidirectional_mask
 
 from as2lib.models import first_token, mean
-from as2lib.models.cross_encoder import BackboneConfig, build
-from as2lib.models.logits import RankerOutput, in_float32, register
+from as2lib.models.cross_encoder import BackboneConfig, build, classify_in_float32
+from as2lib.models.logits import RankerOutput, register
 
 # b pairs in a batch · k heads · n tokens · d hidden units · c = 2 classes
 UNREAD = ("core_base_model.", "embeddings.position_ids", "embeddings.token_type_ids")  # of released: copies, constants
@@ -29,20 +29,18 @@ class MHSConfig(BackboneConfig):
 
     model_type = "mhs"
 
-    def __init__(self, backbone=None, body: int = 11, heads: int = 3, combine="probability", reads="first", **kwargs):
-        self.body, self.heads, self.combine, self.reads = body, heads, combine, reads
-        super().__init__(backbone, **kwargs)
-        self.num_hidden_layers = self.backbone.get("num_hidden_layers")
+    body: int = 11
+    heads: int = 3
+    combine: str = "probability"
+    reads: str = "first"
 
-    def check(self) -> None:
-        super().check()
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
         depth = self.num_hidden_layers
         if not 1 <= self.body < depth:
             raise ValueError(f"body: expected 1 to {depth - 1} of the backbone's {depth} layers, got {self.body}")
         if self.combine not in ("probability", "logit"):
             raise ValueError(f'combine: expected "probability" or "logit", got {self.combine!r}')
-        if self.reads not in ("first", "mean"):
-            raise ValueError(f'reads: expected "first" or "mean", got {self.reads!r}')
 
 
 class RankingHead(nn.Module):
@@ -51,15 +49,11 @@ class RankingHead(nn.Module):
     def __init__(self, config: PretrainedConfig, reads: str):
         super().__init__()
         whole = AutoModelForSequenceClassification.from_config(config)
-        encoder = whole.base_model.encoder
-        if reads == "mean":
-            self.encoder = mean.read_mean(encoder)
-        else:
-            self.encoder = first_token.reading_encoder(encoder, config.model_type)
+        classify_in_float32(whole)
+        self.encoder = {"first": first_token.reading_encoder, "mean": mean.read_mean}[reads](whole.base_model.encoder)
         self.pooler = getattr(whole.base_model, "pooler", None)  # where the classifier is a linear layer alone
         self.dropout = whole.dropout if self.pooler is not None else nn.Identity()
         self.classifier = whole.classifier
-        in_float32(self.classifier.modules())
 
     def forward(self, shared: Tensor, attention_mask: Tensor | None) -> Tensor:
         """shared: (b, n, d), of the body.  attention_mask: as the encoder's layers take it.  Returns (b, c)."""
@@ -77,11 +71,9 @@ class MHSForSequenceClassification(PreTrainedModel):
     base_model_prefix = "body"
     _supports_sdpa = True
     _supports_flash_attn = True
-    _supports_attention_backend = True
 
     def __init__(self, config: MHSConfig):
         super().__init__(config)
-        config.check()
         self.body = config.encoder(config.body)
         head = config.part(config.num_hidden_layers - config.body)
         self.heads = nn.ModuleList(RankingHead(head, config.reads) for _ in range(config.heads))
@@ -109,7 +101,7 @@ class MHSForSequenceClassification(PreTrainedModel):
         reads = "first"
         if isinstance(backbone, mean.MeanForSequenceClassification):
             reads, backbone = "mean", backbone.model
-        student = cls(MHSConfig(backbone.config, body, heads, combine, reads))
+        student = cls(MHSConfig(backbone=backbone.config, body=body, heads=heads, combine=combine, reads=reads))
         weights = backbone.base_model.state_dict()
         weights |= {f"classifier.{name}": value for name, value in backbone.classifier.state_dict().items()}
         student.body.load_state_dict({name: weights[name] for name in student.body.state_dict()})
@@ -142,7 +134,8 @@ class MHSForSequenceClassification(PreTrainedModel):
         released = torch.load(state_dict_file, map_location="cpu", weights_only=True)
         weights = {_own_name(name): value for name, value in released.items() if not name.startswith(UNREAD)}
         body = body or _count(r"body\.encoder\.layer\.(\d+)\.", weights)
-        student = cls(MHSConfig(backbone_config, body, heads or _count(r"heads\.(\d+)\.", weights)))
+        heads = heads or _count(r"heads\.(\d+)\.", weights)
+        student = cls(MHSConfig(backbone=backbone_config, body=body, heads=heads))
         student.load_state_dict(weights)
         return student.eval()
 
@@ -162,9 +155,7 @@ class MHSForSequenceClassification(PreTrainedModel):
         shared = self.body(input_ids, attention_mask=attention_mask, **types).last_hidden_state  # (b, n, d)
         mask = create_bidirectional_mask(self.body.config, inputs_embeds=shared, attention_mask=attention_mask)
         head_logits = torch.stack([head(shared, mask) for head in self.heads], dim=1)  # (b, k, c)
-        loss = None
-        if labels is not None:
-            loss = sum(functional.cross_entropy(logits, labels) for logits in head_logits.unbind(dim=1))
+        loss = None if labels is None else sum(functional.cross_entropy(head, labels) for head in head_logits.unbind(1))
         return RankerOutput(loss=loss, logits=combine(head_logits, self.config.combine), head_logits=head_logits)
 
 

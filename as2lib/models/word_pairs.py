@@ -18,8 +18,6 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from as2lib.data.vectors import unknown_vector
 from as2lib.models.logits import Float32Linear, two_class_logits
 
-KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM}
-
 
 class WordPairModel(PreTrainedModel):
     """What Cosinet and Compare-Aggregate share: frozen vectors below, and what happens to a pair's two vectors.
@@ -32,7 +30,8 @@ class WordPairModel(PreTrainedModel):
             config, vectors = embeddings, torch.zeros(embeddings.words, embeddings.dimensions)
         else:
             vectors = torch.tensor(numpy.asarray(embeddings))
-            config = self.config_class(*vectors.shape, **fields)
+            words, dimensions = vectors.shape
+            config = self.config_class(words=words, dimensions=dimensions, **fields)
         super().__init__(config)
         self.register_buffer("vectors", vectors.to(torch.float16))
 
@@ -96,7 +95,8 @@ class RankRNN(nn.Module):
     def __init__(self, inputs: int, hidden: int, kind: str, bidirectional: bool = False):
         super().__init__()
         units = hidden // 2 if bidirectional else hidden
-        self.rnn = KINDS[kind](inputs, units, batch_first=True, bidirectional=bidirectional)
+        layer = {"rnn": nn.RNN, "lstm": nn.LSTM}[kind]
+        self.rnn = layer(inputs, units, batch_first=True, bidirectional=bidirectional)
 
     def forward(self, pairs: Tensor, candidates: Tensor) -> Tensor:
         """pairs: (b, w), the pairs of a question together.  candidates: (q,).  Returns (b, h)."""

@@ -1,6 +1,5 @@
 """Cosinet and Compare-Aggregate, which share their words, their pairs and their rank RNN."""
 
-import numpy
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -13,7 +12,6 @@ from as2lib.models.cosinet import Cosinet
 WORDS = "a b c d e f g h".split()
 MODELS = {"cosinet": Cosinet, "ca": CompareAggregate}
 RNNS = [(None, False), ("rnn", False), ("rnn", True), ("lstm", False), ("lstm", True)]
-PUBLISHED = {"cosinet": [0.904201, 1.17, 1.12, 1.99, 1.81], "ca": [2.886601, 5.05, 4.87, 11.53, 10.81]}  # Table 4
 CANDIDATES = ["a c d", "e", "b b f g h", "h a", "c c c c"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")  # of torch, for filters of even size
@@ -36,16 +34,6 @@ def batch(*lists):
 def scores(model, *lists):
     with torch.no_grad():
         return model(**batch(*lists)).logits[:, 1]
-
-
-@pytest.mark.parametrize(("place", "shape"), list(enumerate(RNNS)))
-@pytest.mark.parametrize("name", MODELS)
-def test_parameters_are_as_many_as_published(name, place, shape):
-    model = MODELS[name](numpy.zeros((2, 300), numpy.float32), rank_rnn=shape[0], bidirectional=shape[1])
-    count = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    if shape[0] is None:
-        assert count == round(1e6 * PUBLISHED[name][place])
-    assert count / 1e6 == pytest.approx(PUBLISHED[name][place], rel=0.015)
 
 
 @pytest.mark.parametrize("name", MODELS)

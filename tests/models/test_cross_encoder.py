@@ -9,15 +9,14 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from as2lib import models
 from as2lib.models import cross_encoder
 from as2lib.models.logits import two_class_logits
+from tests.encoders import SIZES
 
-FIELDS = {"model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3}
-FIELDS |= {"num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 32}
 IDS = torch.arange(5, 25).reshape(2, 10)
 
 
-def bert(labels=2, **changes):
+def bert(labels=2):
     torch.manual_seed(0)
-    config = AutoConfig.for_model(**FIELDS, num_labels=labels, initializer_range=0.2, **changes)
+    config = AutoConfig.for_model("bert", **SIZES, num_labels=labels, initializer_range=0.2)
     return AutoModelForSequenceClassification.from_config(config).eval()
 
 

@@ -2,10 +2,8 @@ import numpy
 import pytest
 import torch
 
-from as2lib.models import cross_encoder
+from as2lib.models import cross_encoder, first_token
 from tests.encoders import FAMILIES, batch, classifier, plain
-
-FAST = ["electra", "bert", "roberta", "xlm-roberta", "albert", "mpnet"]
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "xlm-roberta"])
@@ -21,7 +19,7 @@ def test_logits_are_those_of_the_plain_model(family, attention):
             assert expected.std(dim=0).min() > 5e-3  # the pairs differ
 
 
-@pytest.mark.parametrize("family", FAST)
+@pytest.mark.parametrize("family", first_token.FAMILIES)
 def test_without_dropout_gradients_are_those_of_the_plain_model(family):
     none = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"), 0.0)
     model = classifier(family, **none, classifier_dropout=0.0).train()

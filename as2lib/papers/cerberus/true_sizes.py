@@ -84,7 +84,7 @@ def build_members(row: str, device: str) -> "list[PreTrainedModel]":
     from as2lib.models.cross_encoder import build
     from as2lib.models.mhs import MHSConfig
 
-    configs = [MHSConfig(fields, **shape) if shape else fields for fields, shape in members(row)]
+    configs = [MHSConfig(backbone=fields, **shape) if shape else fields for fields, shape in members(row)]
     with torch.device(device), no_init_weights():
         models = [build(config).eval() for config in configs]
     weights = [weight.detach() for model in models for weight in model.parameters()]
