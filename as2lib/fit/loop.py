@@ -121,7 +121,7 @@ def train(
         `load_pairs` (see `teacher_logits`).
     epochs: passes over the pairs (default: 3).  steps: instead, batches.
     batch_size: pairs in a batch (default: 32); of an encoder whose items are questions: questions.
-    batch_tokens: instead, tokens in a batch of pairs at most.
+    batch_tokens: instead, tokens in a batch of pairs at most, padding included.
     learning_rate: the highest; default: 4e-5, from nothing 5e-4.
     warmup: share of the steps in which the rate rises.  ratio: see `schedules.rate`.
     evaluate_every: steps between entries of the log; default: a tenth of all, rounded up.
@@ -135,8 +135,8 @@ def train(
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one; it loses a minute at most.  It may go once the fit is saved.
     callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
-    progress: whether it is said where the fit begins and how far it is: by a bar on a terminal or in a notebook, else
-        by a line each half minute, which begins with the text that is given; default: where a bar may be seen.
+    progress: whether it is said how far the fit is: by a bar on a terminal or in a notebook, else by a line each half
+        minute, which begins with the text that is given; default: where a bar may be seen.
     allow_shared_questions: whether pairs and dev may have questions in common.
     The same seed, machine and number of torch's threads give the same weights, bit for bit.
     Raises ValueError for an unknown loss, a number out of its bounds, a loss that is not a number, and a folder with
