@@ -67,7 +67,8 @@ def study(
             os.killpg(process.pid, signal.SIGINT)
             process.wait()
             raise
-        if left := unfinished(loaded):
+        left = unfinished(loaded)
+        if code or left:
             print(f"study {loaded.name}: not all is made, left: {'; '.join(left)}", file=sys.stderr)
             raise typer.Exit(code or 1)
     page = pages.page_file(loaded, loaded.notebooks[0].name)
