@@ -60,9 +60,7 @@ def test_int8_stays_near_telemetry_is_off_and_an_exported_ranker_is_pickled(tmp_
 
 def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_where_it_is_asked_for_once(tmp_path, onnx):
     folder = saved("electra", tmp_path / "model")
-    words = AutoTokenizer.from_pretrained(folder)
-    words.truncation_side = "left"
-    PairEncoder(words, 11).save(folder)
+    PairEncoder(AutoTokenizer.from_pretrained(folder, truncation_side="left"), 11).save(folder)
     expected = numbers(Ranker.load(folder, backend="torch").rank(QUESTIONS[0], LONG))
     for theirs in (Ranker.load(export(folder, tmp_path / "out")), Ranker.load(folder, backend="onnx")):
         assert theirs.encoder.max_length == 11
@@ -71,6 +69,6 @@ def test_an_exported_model_cuts_texts_as_its_tokenizer_does_and_is_exported_wher
     written = {path: path.stat().st_mtime_ns for path in exports.rglob("*")}
     Ranker.load(folder, backend="onnx")
     assert {path: path.stat().st_mtime_ns for path in exports.rglob("*")} == written
-    words.truncation_side = "right"
+    words = AutoTokenizer.from_pretrained(folder, truncation_side="right")
     PairEncoder(words, 11).save(folder)  # a model whose files changed is another one
     assert numbers(Ranker.load(folder, backend="onnx").rank(QUESTIONS[0], LONG)) != pytest.approx(expected, abs=1e-6)
