@@ -38,31 +38,23 @@ def test_means_go_by_their_names_and_two_names_of_one_measure_agree():
 
 @settings(max_examples=40)
 @given(rankings, st.sampled_from(["answered", "mixed", "all"]))
-def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first(ranking, questions):
-    ranking.sort(key=lambda row: (-row[2], row[1]))
+def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first_wherever_rows_stand(ranking, questions):
     question_id, label, score = zip(*ranking, strict=True)
     table = per_question(question_id, label, score, questions, MEASURES)
     correct = pd.Series(label).groupby(list(question_id), sort=False).mean()
     kept = {"answered": correct > 0, "mixed": (correct > 0) & (correct < 1), "all": correct >= 0}[questions]
     assert list(table.index) == list(correct.index[kept])
-    expected = measure_by_ir_measures(question_id, label, -np.arange(len(label)))
+    by_name, in_order, _ = zip(*sorted(ranking, key=lambda row: (-row[2], row[1])), strict=True)
+    expected = measure_by_ir_measures(by_name, in_order, -np.arange(len(label)))
     np.testing.assert_allclose(table, expected.loc[table.index, table.columns], atol=1e-12)
+    if len(table):  # the mean is the same to the last bit
+        assert summary(*zip(*ranking[::-1], strict=True), questions) == summary(question_id, label, score, questions)
 
 
 def test_the_first_incorrect_one_of_the_leaders_is_the_top():
     rows = top(list("babbaa"), [1, 1, 0, 0, 1, 0], [5, 2, 5, 5, 2, 1])
     assert rows.to_dict() == {"b": 2, "a": 1}
     assert list(rows.index) == ["b", "a"]
-
-
-@given(rankings, st.randoms(use_true_random=False))
-def test_permuting_rows_changes_no_measure(ranking, random):
-    shuffled = random.sample(ranking, len(ranking))
-    before = per_question(*zip(*ranking, strict=True), questions="all")
-    after = per_question(*zip(*shuffled, strict=True), questions="all")
-    pd.testing.assert_frame_equal(before, after.loc[before.index], check_exact=True)
-    if any(label for _, label, _ in ranking):
-        assert summary(*zip(*ranking, strict=True)) == summary(*zip(*shuffled, strict=True))
 
 
 @pytest.mark.parametrize(
