@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 from as2lib.metrics.agreement import agreement, majority, rank_correlation
 
@@ -26,10 +27,8 @@ def test_shared_choices_and_kappas_are_those_worked_by_hand():
     label, question = np.append(LABELS, [0, 0, 0]), np.append(QUESTIONS, ["t"] * 3)
     for result in (agreement(head, teacher, LABELS, QUESTIONS), agreement(*more, label, question)):
         assert result.shared.item() == 1 / 2  # both in p
-        # places: the head 0 1 0 1, the teacher 0 0 2 0: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 0 + 0 * 1/4 = 3/8
-        assert result.kappa.item() == pytest.approx((1 / 4 - 3 / 8) / (1 - 3 / 8))
-        # correct: the head 1 1 0 0, the teacher 1 0 1 1: equal in 1/4; by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2
-        assert result.kappa_correct.item() == pytest.approx((1 / 4 - 1 / 2) / (1 - 1 / 2))
+        assert result.kappa.item() == pytest.approx(cohen_kappa_score([0, 1, 0, 1], [0, 0, 2, 0]))  # of places
+        assert result.kappa_correct.item() == pytest.approx(cohen_kappa_score([1, 1, 0, 0], [1, 0, 1, 1]))
     assert agreement(teacher, head, LABELS, QUESTIONS).shared.item() == 1 / 3
     assert len(majority(more[0][:, 0], more[1], label, question)) == 4
 

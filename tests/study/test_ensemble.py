@@ -28,7 +28,8 @@ def test_weights_are_fitted_to_dev_and_those_of_a_published_ensemble_combine_its
     run = Run("ensemble/tuned", "ensemble", 0, {"combine": combine, "trials": 20}, data)
     facts = fitted(run, members)
     assert facts["weights"][0] > facts["weights"][1]
-
+    assert fitted(run, members) == facts
+    assert combine == "logistic" or sum(facts["weights"]) == pytest.approx(1)
     published = StoredRun(run, "", tmp_path, facts, published={"files": {}}, members=tuple(members))
     values = [1 - RIGHT, RIGHT]
     weighted = numpy.average(values, axis=0, weights=facts["weights"])
