@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 import as2lib
 from as2lib import models
@@ -102,17 +101,14 @@ def own_loss(folder, monkeypatch, request):
     return ["--loss", f"{name}:loss", "--teacher", "reranker"]
 
 
-@pytest.mark.parametrize("change", ["nothing", "a teacher"])
-def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, monkeypatch, change):
+def test_an_interrupted_training_goes_on_only_with_what_it_was_asked(own_loss, capsys, monkeypatch):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     Path("interrupt").touch()
     assert train(*own_loss) == 128 + signal.SIGINT
     Path("interrupt").unlink()
-    if change == "a teacher":
-        weights = Path("reranker", "model.safetensors")
-        save_file({name: 0.5 * value for name, value in load_file(weights).items()}, weights, {"format": "pt"})
-    assert train(*own_loss) == (0 if change == "nothing" else 2)
-    assert ("goes on from step" if change == "nothing" else "remove it") in capsys.readouterr().err
+    assert train(*own_loss, "--learning-rate", "1e-5") == 2
+    assert train(*own_loss) == 0
+    assert "goes on from step" in capsys.readouterr().err
 
 
 def test_a_fit_whose_folder_can_not_be_written_keeps_its_checkpoint(own_loss, capsys, monkeypatch):

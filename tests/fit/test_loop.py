@@ -90,13 +90,8 @@ def test_the_first_step_of_a_warm_up_moves_nothing(warmup):
     assert torch.equal(tiny.weights(fit(**step).model), tiny.weights(tiny.classifier())) == (warmup > 0)
 
 
-@pytest.fixture(scope="module")
-def usual():
-    return fit()
-
-
-def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set(usual):
-    model = tiny.classifier(dropout=0.1)
+def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set():
+    usual, model = fit(), tiny.classifier(dropout=0.1)
     torch.manual_seed(99)
     torch.rand(7)
     assert same(fit(model), usual)
@@ -132,11 +127,12 @@ def untimed(log):
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
-    fit(folder=tmp_path, steps=2)
+    settings = {"loss": "kd", "teachers": tiny.logits(PAIRS), "folder": tmp_path, "steps": 2}
+    fit(**settings)
     others = {"model": tiny.classifier(dropout=0.2), "encoder": tiny.encoder(12), "dev": tiny.pairs(8, seed=2)}
-    for change in ({name: other} for name, other in others.items()):
+    for name, other in (others | {"teachers": tiny.logits(PAIRS, seed=6)}).items():
         with pytest.raises(ValueError, match="another folder"):
-            fit(folder=tmp_path, steps=2, **change)
+            fit(**settings | {name: other})
 
 
 @pytest.mark.parametrize("name", "steps epochs batch_size batch_tokens learning_rate tau alpha warmup patience".split())
