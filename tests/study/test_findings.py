@@ -1,43 +1,17 @@
 import json
-import re
 
 import pytest
 
 from as2lib import Study
-from as2lib.paths import find_root, read_yaml
 from as2lib.study import findings
-from as2lib.study.findings import evaluated, filled, numbers_by_name
 
 NUMBERS = {
-    "mhs/3h1": {"MAP": 75.1, "P@1": 60.2, "MAP ±": 0.3, "verdict": "undecided"},
+    "mhs/3h1": {"MAP": 75.1, "P@1": 60.2, "MAP ±": -0.04, "verdict": "undecided"},
     "base/electra": {"MAP": 74.8},
     "mhs/3h1 − base/electra": {"difference": 0.34, "low": -1.2, "high": 1.9, "p Holm": 0.4},
     "pooled: mhs/3h1 − base/electra": {"low": 0.1},
     "questions": 237,
 }
-SPACE = numbers_by_name(NUMBERS, {"mhs": "mhs/3h1", "base": "base/electra"})
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ('d["mhs − base"].low < 0 < d["mhs − base"].high', True),
-        ('d["mhs/3h1 − base/electra"]["p Holm"] > 0.05 and d["pooled: mhs − base"].low > 0', True),
-        ("74.9 < (mhs.MAP + base.MAP) / 2 < 75 and abs(-base.MAP) > 74", True),
-        ('not questions >= 237 or mhs.verdict == "seen"', False),
-    ],
-)
-def test_a_condition_over_recorded_numbers(expression, expected):
-    assert evaluated(expression, SPACE) is expected
-
-
-def test_a_number_in_a_text():
-    text = '{d["mhs − base"].low:+.1f}\n{mhs["P@1"]:.0f} and {questions:,d}; {mhs.verdict}'
-    assert filled(text, SPACE) == "−1.2 60 and 237; undecided"
-    shown = [filled("{value:+.1f}", {"value": value}) for value in (-0.04, 0.04, -0.06, 0.06)]
-    assert shown == ["0.0", "0.0", "−0.1", "+0.1"]
-
-
 FINDINGS = """
 names:
   mhs: mhs/3h1
@@ -45,10 +19,11 @@ names:
 00_own:
   - say: >-
       MHS gains {d["mhs − base"].difference:+.1f}
-      points.
-    holds: d["mhs − base"].low < 0
+      points, at worst {d["mhs − base"].low:+.1f} and {mhs["MAP ±"]:+.1f}; {mhs.verdict} for {mhs["P@1"]:.0f}.
+    holds: d["mhs − base"].low < 0 < d["mhs − base"].high and 74.9 < (mhs.MAP + base.MAP) / 2 < abs(-base.MAP) + 1
   - say: It has {mhs.MAP:.1f}.
-    holds: mhs.MAP > 80
+    holds: >-
+      d["mhs/3h1 − base/electra"]["p Holm"] < 0.05 or d["pooled: mhs − base"].low < 0 or not mhs.MAP < 80
   - figure: "0.1"
     title: Of {questions} questions
     holds: questions > 300
@@ -76,7 +51,7 @@ def test_findings_of_a_notebook_are_filled_in_a_false_one_is_broken_and_what_is_
     assert findings.broken(study) == []
     write(root, FINDINGS, NUMBERS)
     first, second = findings.of_notebook(study, "00_own")
-    assert (first.text, first.holds) == ("MHS gains +0.3 points.", True)
+    assert first == ("MHS gains +0.3 points, at worst −1.2 and 0.0; undecided for 60.", True, "")
     assert (second.text, second.holds) == ("It has 75.1.", False)
     [title] = findings.of_notebook(study, "00_own", figure="0.1")
     assert (title.title, title.holds) == ("Of 237 questions", False)
@@ -102,15 +77,3 @@ def test_a_finding_over_texts_is_left_out_where_they_are_not_at_hand(root):
     numbers.write_text(json.dumps({"texts: in train: test": {"questions": 2}}))
     first, _ = findings.of_notebook(study, "00_own")
     assert (first.text, first.holds) == ("It shares 2 questions.", False)
-
-
-@pytest.mark.parametrize(
-    "file", sorted((find_root() / "params" / "findings").glob("*.yaml")), ids=lambda file: file.stem
-)
-def test_a_finding_leads_with_a_short_sentence_and_has_few_numbers(file):
-    content = read_yaml(file)
-    for item in (item for notebook in content.keys() - {findings.NAMES_KEY} for item in content[notebook]):
-        said = item.get("say", item.get("title"))
-        text = re.sub(r"\{.*?\}", "1", " ".join(said.split()))
-        assert len(findings.Finding(text, True).lead.split()) <= 25, text
-        assert said.count("{") <= 4, text
