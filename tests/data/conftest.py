@@ -6,8 +6,8 @@ import pandas
 import pytest
 
 from as2lib.data import sets
+from as2lib.data.sets import COLUMNS
 
-COLUMNS = ("question_id", "question", "answer", "label")
 ROWS = [
     ("q1", "Who?", "Ann did", 1),
     ("q1", "Who?", 'He said "no", twice', 0),

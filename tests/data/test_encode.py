@@ -6,8 +6,8 @@ import pytest
 from datasets import Dataset
 
 from as2lib.data import load_pairs
-from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, positions, word_tokenizer
-from as2lib.data.pairs import encoded, encoded_fingerprint
+from as2lib.data.encode import PairEncoder, cut_share, fitting_length, load_encoder, word_tokenizer
+from as2lib.data.pairs import encoded
 from as2lib.data.words import WordEncoder, unknown_id, words_of
 
 QUESTIONS = ["Who wrote it?", "Who wrote it?", "When?"]
@@ -24,13 +24,6 @@ def tokenizer():
 @pytest.fixture
 def pairs():
     return load_pairs(pandas.DataFrame({"question": QUESTIONS, "answer": ANSWERS, "label": 1}))
-
-
-def test_tokens_are_kept_by_pairs_length_and_tokenizer(tokenizer, pairs):
-    encoder = PairEncoder(tokenizer, 32)
-    others = [PairEncoder(tokenizer, 31), PairEncoder(word_tokenizer(TEXTS[:2], 32), 32)]
-    made = [(pairs, encoder), (pairs.select([0, 1]), encoder), *((pairs, other) for other in others)]
-    assert len({encoded_fingerprint(*each) for each in made}) == 4
 
 
 def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer, tmp_path, pairs):
@@ -55,7 +48,6 @@ def test_a_saved_encoder_is_loaded_as_it_was_and_takes_another_length(tokenizer,
     ],
 )
 def test_a_model_of_fewer_positions_is_cut_there_and_a_line_says_so(tokenizer, tmp_path, capfd, config, expected):
-    assert positions(config) == expected
     PairEncoder(tokenizer, 32).save(tmp_path)
     for content in (config, {"model_type": "mhs", "backbone": config}):
         (tmp_path / "config.json").write_text(json.dumps(content))
@@ -89,6 +81,7 @@ def test_encoding_equals_the_tokenizer_pair_by_pair_cut_from_the_end_of_the_long
         assert items[0]["input_ids"] == [*tokenizer("who wrote")["input_ids"], SEP]
     row = encoded(pairs, PairEncoder(tokenizer, 12))[0]
     assert tokenizer.decode(row["input_ids"]) == "[CLS] who wrote it ? [SEP] ann wrote it in the [SEP]"
+    assert encoded(pairs, PairEncoder(word_tokenizer(TEXTS[:2], 32), 12))[0]["input_ids"] != row["input_ids"]
     [row] = PairEncoder(tokenizer, 9).items(ANSWERS[:1], ["It rained ."], [0])
     assert tokenizer.decode(row["input_ids"]) == "[CLS] ann wrote it [SEP] it rained . [SEP]"
 

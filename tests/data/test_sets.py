@@ -28,13 +28,6 @@ def test_a_known_sets_identity_needs_no_data_and_stays_where_it_is_mapped(folder
     assert identity("wikiqa", "dev") == expected
 
 
-def test_the_identity_of_files_is_their_content_wherever_they_lie(folder, tmp_path):
-    (tmp_path / "copy.tsv").write_text(TSV)
-    assert identity(folder, "dev") == identity(tmp_path / "copy.tsv")
-    (tmp_path / "copy.tsv").write_text(TSV + "q1\tWho?\tBob\t0\n")
-    assert identity(folder, "dev") != identity(tmp_path / "copy.tsv")
-
-
 def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path):
     (tmp_path / "WikiQA-dev.tsv").write_text(TSV)
     (tmp_path / "data").mkdir()
@@ -65,9 +58,3 @@ def test_official_wikiqa_files_and_hub_snapshots_are_found_in_a_folder(tmp_path)
 def test_a_wrong_source_is_refused_in_one_line(folder, source, split, error):
     with pytest.raises(error, match=r"^[^\n]*$"):
         identity(source.format(folder=folder), split)
-
-
-@pytest.mark.parametrize("part", ["trecqa:test", "selqa:test>=15", "community-datasets/selqa:test"])
-def test_the_order_of_some_known_sets_means_nothing(part):
-    assert not sets.order_means_something(part)
-    assert sets.order_means_something("wikiqa:test")

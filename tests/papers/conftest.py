@@ -59,7 +59,6 @@ class InventedRun:
 
     def scores(self, split: str = "test") -> pandas.DataFrame:
         READ.add(self.name)
-
         parts = tuple(self.run.data[split])
         key = (self.name, split, tuple(Path(part).name for part in parts), str(self.run.spec))
         if key not in SCORES:

@@ -48,7 +48,6 @@ def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
         ("wikiqa", "", "published MAP"),
         ("wikiqa", "IAS2", "published MAP (IAS2)"),
         ("selqa", "", "published MAP (WikiQA)"),
-        ("selqa", "IAS2", "published MAP (IAS2)"),
     ],
 )
 def test_what_is_published_on_another_set_than_the_target_has_its_name(root, study, beside, column):

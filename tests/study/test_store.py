@@ -44,12 +44,6 @@ def test_an_identity_hashes_what_is_asked_and_not_where_files_lie(root, tmp_path
     assert Study.load("tiny").store.identity("student/electra/seed-0") != before
 
 
-def test_what_a_fit_computes_with_is_part_of_its_identity_and_of_no_other_s(root):
-    before, after = Study.load("tiny").store, Study.load("tiny", {"threads": 2}).store
-    assert after.identity("teacher/electra/seed-0") != before.identity("teacher/electra/seed-0")
-    assert after.identity("ensemble/tuned/seed-0") == before.identity("ensemble/tuned/seed-0")
-
-
 def test_a_known_encoder_is_its_tensors_from_the_hub_from_a_folder_and_without_its_files(root, tmp_path, monkeypatch):
     folder = encoder_folder(tmp_path / "encoder")
     monkeypatch.setitem(store.KNOWN_TENSORS, "org/encoder", tensors_fingerprint(folder / "model.safetensors"))

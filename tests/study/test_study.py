@@ -77,6 +77,5 @@ def test_what_learns_lists_or_margins_only_orders_candidates(loss):
 @pytest.mark.parametrize("name", KEYS)
 def test_published_runs_keep_their_keys(name, monkeypatch):
     monkeypatch.setattr("as2lib.hub.commit", lambda name, revision: None)
-
     study = Study.load(name)
     assert {run: study.store.identity(run)[:24] for run in KEYS[name]} == KEYS[name]
