@@ -51,5 +51,5 @@ def test_its_folder_says_what_it_reads_and_gives_fewer_layers_too(family, tmp_pa
         torch.testing.assert_close(logits(load(tmp_path), batch()), logits(mean, batch()))
     fewer = cross_encoder.build(tmp_path, layers=2)
     assert len(fewer.model.base_model.encoder.layer) == 2
-    assert fewer.config.num_hidden_layers == 2
+    assert fewer.config.backbone["num_hidden_layers"] == fewer.config.num_hidden_layers == 2
     assert not torch.allclose(logits(fewer, batch()), logits(mean, batch()), atol=1e-3)
