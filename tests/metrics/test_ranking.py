@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from as2lib.metrics.ranking import per_question, summary, top
@@ -38,6 +38,7 @@ def test_means_go_by_their_names_and_two_names_of_one_measure_agree():
 
 @settings(max_examples=40)
 @given(rankings, st.sampled_from(["answered", "mixed", "all"]))
+@example([("a", 1, 0.0), ("b", 1, 0.0), *[("c", 0, 0.25)] * 2, ("c", 1, 0.0)], "all")  # 1 + 1 + 1/3 and 1/3 + 1 + 1
 def test_tied_scores_are_measured_as_if_the_incorrect_ones_stood_first_wherever_rows_stand(ranking, questions):
     question_id, label, score = zip(*ranking, strict=True)
     table = per_question(question_id, label, score, questions, MEASURES)
