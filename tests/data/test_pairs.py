@@ -44,7 +44,7 @@ def test_a_split_may_ask_for_questions_with_many_candidates_or_without_a_correct
             load_pairs(tmp_path, split)
 
 
-def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
+def test_parts_are_one_after_the_other_follow_their_files_and_equal_questions_without_ids_are_one(tmp_path):
     def of_parts():
         return list(dict.fromkeys(load_parts(parts)["question_id"]))
 
@@ -59,12 +59,9 @@ def test_parts_are_one_after_the_other_and_follow_their_files(tmp_path):
     write(tmp_path / "dev.tsv", [("a0", "Another?", "b", 1)])
     with pytest.raises(ValueError, match="expected one question an id"):
         load_parts(parts)
-
-
-def test_equal_questions_without_ids_are_one_in_whatever_file_they_are(tmp_path):
     for split, answers in (("train", "ab"), ("dev", "c")):
         write(tmp_path / f"{split}.tsv", [("Who?", answer, 1) for answer in answers], ("question", "answer", "label"))
-    pairs = load_parts((f"{tmp_path}:train", f"{tmp_path}:dev"))
+    pairs = load_parts(parts)
     assert (len(set(pairs["question_id"])), pairs["answer"][:]) == (1, ["a", "b", "c"])
 
 

@@ -15,19 +15,6 @@ def test_the_softmax_of_mean_logits_is_the_mean_softmax():
     assert numpy.isfinite(ensemble.mean_logits([numpy.array([[-900.0, 900.0]])])).all()
 
 
-def test_tuned_weights_leave_out_the_member_that_only_harms():
-    good, bad = numpy.array([0.9, 0.2, 0.1]), numpy.array([0.0, 1.0, 1.0])
-
-    def margin(score):
-        return score[0] - score[1:].max()
-
-    weights = ensemble.tuned_weights([good, bad], margin, trials=60, seed=0)
-    assert sum(weights) == pytest.approx(1)
-    assert margin(ensemble.mean([good, bad], weights)) > margin(ensemble.mean([good, bad]))
-    assert weights[0] > 0.8
-    assert ensemble.tuned_weights([good, bad], margin, trials=60, seed=0) == weights
-
-
 def test_logistic_regression_is_that_of_scikit_learn():
     scores, label = numpy.random.default_rng(0).random((2, 40)), numpy.arange(40) % 2
     expected = LogisticRegression().fit(scores.T, label).decision_function(scores.T)

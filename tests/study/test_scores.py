@@ -40,20 +40,16 @@ def tables():
     return {"dev": dev.assign(score=[0.1, 0.9, 0.5]), "test": test.assign(score=[0.3, 0.3], head_0=[0.2, 1.0])}
 
 
-@pytest.mark.parametrize("probabilities", [True, False])
-def test_a_runs_scores_come_back_by_split_with_the_columns_that_the_split_has(tmp_path, tables, probabilities):
+@pytest.mark.parametrize("name", ["log_odds", "score"])
+def test_scores_come_back_by_split_with_the_columns_that_it_has_and_any_pandas_ranks_by_them(tmp_path, tables, name):
     path = tmp_path / "run.parquet"
-    write_scores(path, tables, probabilities)
+    write_scores(path, tables, probabilities=name == "log_odds")
     for split, table in tables.items():
         stored = read_scores(path, file_sha256(path), split)
         pandas.testing.assert_frame_equal(stored, table, check_dtype=False, atol=1e-6)
-
-
-def test_any_pandas_ranks_by_a_published_file(tmp_path, tables):
-    write_scores(tmp_path / "run.parquet", tables, probabilities=True)
-    table = pandas.read_parquet(tmp_path / "run.parquet")
-    assert [*table][:5] == ["split", "question_id", "position", "label", "log_odds"]
-    assert summary(*table.query("split == 'dev'")[["question_id", "label", "log_odds"]].to_numpy().T)["MAP"] == 1
+    table = pandas.read_parquet(path)
+    assert [*table][:5] == ["split", "question_id", "position", "label", name]
+    assert summary(*table.query("split == 'dev'")[["question_id", "label", name]].to_numpy().T)["MAP"] == 1
 
 
 @pytest.fixture
