@@ -165,7 +165,7 @@ class CascadeTransformer(PreTrainedModel):
         right; default: all rows at once.
         Returns a `Ranking`; with `question_index` a list of them, a question each in first-seen order, whose positions
         count the question's own candidates.  A survivor's score is P(correct); those of dropped candidates are below.
-        Raises ValueError for an alpha outside [0, 1).
+        Raises ValueError for an alpha outside [0, 1), and a score that is no number.
         Source: Cascade Transformer, section 4.3.2.
         """
         self.eval()
@@ -188,6 +188,8 @@ class CascadeTransformer(PreTrainedModel):
                     logits = self.exits[number](hidden, real).double().cpu().numpy()
                     odds[rows] = logits[:, 1] - logits[:, 0]
                 groups[i] = rows, hidden, real
+            if not numpy.isfinite(odds[left]).all():
+                raise ValueError(f"exit {number}: expected a number for each candidate's score")
             return odds[left]
 
         index = numpy.zeros(len(length)) if question_index is None else torch.as_tensor(question_index).cpu().numpy()

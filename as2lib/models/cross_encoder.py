@@ -96,7 +96,8 @@ class BackboneConfig(PretrainedConfig):
         if (family := self.backbone["model_type"]) not in BACKBONES:
             raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {family}")
         self.initializer_range = self.backbone.get("initializer_range", 0.02)
-        self.hidden_size, self.num_hidden_layers = self.backbone["hidden_size"], self.backbone["num_hidden_layers"]
+        whole = AutoConfig.for_model(**self.backbone)  # with transformers' values of what is not given
+        self.hidden_size, self.num_hidden_layers = whole.hidden_size, whole.num_hidden_layers
         super().__post_init__(**{"pad_token_id": self.backbone.get("pad_token_id"), **kwargs})
 
     def part(self, layers: int) -> PretrainedConfig:
