@@ -20,6 +20,7 @@ COMMANDS += [studying.study, studying.plan, studying.fit, studying.page, studyin
 for command in COMMANDS:  # what `study` does not know is Snakemake's
     others = command is studying.study
     app.command(context_settings={"allow_extra_args": others, "ignore_unknown_options": others})(command)
+RESUMED = ("as2 fit", "as2 study", "as2 train")  # commands that keep what they have made when they are interrupted
 
 
 @app.callback(invoke_without_command=True)
@@ -52,7 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: {line}", file=sys.stderr)
         return 2
     if code == 128 + signal.SIGINT:
-        print(f"{name}: interrupted; what is finished is kept", file=sys.stderr)
+        way_on = "; what is finished is kept, and the same command goes on" if name in RESUMED else ""
+        print(f"{name}: interrupted{way_on}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

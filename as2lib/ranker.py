@@ -77,7 +77,7 @@ class Ranker:
     drop: of a cascade: the share of candidates that each exit but the last drops; None: all exits score all.
     Equal candidates of a question have one score.  `is_probability` says whether scores are P(correct).
     Any number of threads may call a ranker at once, and processes that are forked later, each with one thread.
-    The first call in which pairs are cut, at `encoder.max_length` tokens, says so.
+    The first call in which pairs are cut, at `encoder.max_length` tokens, says how many.
     Raises ValueError for a precision that is not known, a device that is not there, and drop without a cascade.
     """
 

@@ -186,7 +186,7 @@ def make_page(study: Study, name: str) -> None:
         fresh = {file.relative_to(beside): file for file in beside.rglob("*") if file.is_file()}
         lost = [str(place) for place, file in fresh.items() if loses_numbers(file, study.folder / place)]
         if lost:  # such as those of texts that are not on this machine
-            print(f"{name}: {lost[0]} has numbers that are not made here; what is published stays, until you remove it")
+            print(f"{name}: {lost[0]} has numbers of what is not at hand; what is published stays, until you remove it")
             return pages.record(study, name, stamp)
         title, _, made_of = study.title.partition(":")
         up, names = "../" if page.parent == study.folder else "", [page.name for page in study.notebooks]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from as2lib.commands.options import Encoder, OfStudy, Pairs, Precision, model_of
+from as2lib.data.sets import note
 from as2lib.paths import require_new, whole_file
 
 STEPS_FROM_NOTHING = 600  # from nothing at most, unless a length is asked for: a first model in a minute
@@ -123,6 +124,10 @@ def print_results(folder: Path, splits: dict[str, Any], teachers: list[str], sco
             tables[f"teacher {teacher.path.name}"] = tables["this model"].assign(log_odds=teacher.of(pairs))
         rows |= {(split, name): metrics_row(f"{split}: {name}", table) for name, table in tables.items()}
     print_rows([*rows.values()], "policy answered, ties against the system")
+    floor = rows.get(("dev", "word overlap"), {"MAP": 0})["MAP"]
+    for (split, name), row in rows.items():
+        if split == "dev" and name.startswith("teacher ") and row["MAP"] < floor:
+            note(f"{name} ranks dev below word overlap: are its scores log odds, the higher the better?")
     return rows["dev", "this model"]["MAP"]
 
 

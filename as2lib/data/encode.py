@@ -58,11 +58,14 @@ class PairEncoder:
         self._backend.no_padding()
         self._backend.enable_truncation(max_length, strategy="longest_first", direction=tokenizer.truncation_side)
         self.pad_id: int = tokenizer.pad_token_id
+        self._says_cuts = True  # until pairs are cut
 
     def save(self, folder: str | Path) -> None:
         """Leave beside a model what `load_encoder` reads."""
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.model_max_length = self.max_length
+        tokenizer.backend_tokenizer.no_truncation()  # of somebody's last call
+        tokenizer.backend_tokenizer.no_padding()
         tokenizer.save_pretrained(folder)
 
     def settings(self) -> tuple[str, bool]:
@@ -72,11 +75,12 @@ class PairEncoder:
     def items(self, questions: Sequence[str], candidates: Sequence[str], ids: Sequence[Any]) -> list[dict[str, Any]]:
         """An item a pair: `input_ids`, `length` and, where the tokenizer has them, `token_type_ids`.
 
-        The first time that pairs are cut a line says so.  ids: as `WordEncoder` takes them.
+        The first time that pairs are cut a line says how many.  ids: as `WordEncoder` takes them.
         """
         encoded = self._backend.encode_batch_fast([*zip(questions, candidates, strict=True)])
-        if any(pair.overflowing for pair in encoded):
-            note(f"pairs of more than {self.max_length} tokens are cut there")
+        if self._says_cuts and (cut := sum(bool(pair.overflowing) for pair in encoded)):
+            note(f"{cut:,} of {len(encoded):,} pairs are longer than {self.max_length} tokens, and are cut there")
+            self._says_cuts = False
         items = [{"input_ids": pair.ids, "length": len(pair.ids)} for pair in encoded]
         if self.has_token_types:
             items = [item | {"token_type_ids": pair.type_ids} for item, pair in zip(items, encoded, strict=True)]

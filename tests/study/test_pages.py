@@ -190,7 +190,7 @@ def test_a_page_of_sets_that_are_not_at_hand_writes_no_blanks_over_published_num
     monkeypatch.setattr("as2lib.report.pages.execute", execute)
     write(root_here / "reports" / "tiny", "set,pairs\nWikiQA,2351\n")
     assert main(["page", "tiny", "01"]) == 0
-    assert "tables/01_table_1.csv has numbers that are not made here" in capsys.readouterr().out
+    assert "tables/01_table_1.csv has numbers of what is not at hand" in capsys.readouterr().out
     assert (root_here / "reports" / "tiny" / "tables" / "01_table_1.csv").read_text() == "set,pairs\nWikiQA,2351\n"
     assert not (root_here / "reports" / "tiny" / "01_data.html").exists()
 
