@@ -48,10 +48,13 @@ def train(
     from as2lib.fit.loop import measured
     from as2lib.models import DEFAULT_ENCODER, NOTHING
     from as2lib.precision import computed_in, computing_on
+    from as2lib.ranker import only_orders
 
     out = out.resolve()
     require_new(out)
     teachers, tables, model = teacher or [], teacher_scores or [], model or DEFAULT_ENCODER
+    for name in filter(only_orders, teachers):
+        raise ValueError(f"--teacher {name}: expected a reranker, whose scores are log odds; its scores only order")
     loss = objectives.checked(loss, len(teachers) + len(tables))
     if not objectives.declared(loss).balanced and {"alpha", "tau"} & settings.keys():
         raise ValueError(f"--alpha, --tau: expected a loss that weighs labels and teachers, such as kd; got {loss}")
