@@ -34,7 +34,7 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("score bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
         ("score bm25 my.tsv --trec z.run --out kept.tsv/z.csv", "kept.tsv"),
         ("score bm25 my.tsv --out model", "model"),
-        ("compare one.run two.run one.qrels", "of 2 or more"),
+        ("compare one.run two.run one.qrels", "one.qrels: expected two judged questions"),
         ("rank bm25 question -5", "-5"),
         ("rank org/gone question candidate", "params/local.yaml: maps org/gone"),
         ("plan braces.yaml", "braces.yaml"),

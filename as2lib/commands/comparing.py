@@ -40,6 +40,9 @@ def compare(
     judged = trec_table(judgements, "query_id 0 doc_id relevance", "relevance")
     correct = (judged["relevance"] > 0).groupby(judged["query_id"], sort=False)
     ids = correct.size().index[ranking.kept(correct.size().to_numpy(), correct.sum().to_numpy(), questions)]
+    if len(ids) < 2:
+        got = f"got {len(ids)} under policy {questions}"
+        raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
     values, rows = {}, {}
     for run in runs:  # a pattern stands for the seeds of a system: the mean of each question
         seeds = [values_of(path, judged, names).loc[ids] for path in sorted(glob(run)) or [run]]

@@ -130,8 +130,9 @@ def content_of(path: Path) -> pa.Table | pd.DataFrame:
         if path.suffix.lower() == ".parquet":
             return parquet.read_table(path)
         return _json_lines(path) if path.suffix.lower() == ".jsonl" else _delimited(path)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name}: expected UTF-8 text, got UTF-16, perhaps, or Latin-1") from None
+    except UnicodeDecodeError as error:
+        got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
+        raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None
     except pa.ArrowException as error:
         raise ValueError(f"{path.name}: expected a Parquet file, got {error!s:.60}") from None
 
@@ -153,6 +154,8 @@ def _delimited(path: Path) -> pd.DataFrame:
     with path.open(encoding="utf-8-sig") as stream:
         head = next(filter(str.strip, stream), "")
     separator = "\t" if is_tsv else max(",;\t", key=head.count)
+    if separator == "\t" and not is_tsv:
+        raise ValueError(f"{path.name}: expected commas or semicolons, got tabs; name it .tsv")
     read = partial(pd.read_csv, path, sep=separator, header=None, dtype=str, keep_default_na=False)
     try:
         frame = read(quoting=csv.QUOTE_NONE if is_tsv else csv.QUOTE_MINIMAL)

@@ -155,6 +155,8 @@ def train(
     learning_rate = learning_rate or models.LEARNING_RATES[model == NOTHING]
     progress = is_watched() if progress is None else progress
     bars = bool(progress) and is_watched()
+    if not isinstance(teachers, list | tuple):
+        raise ValueError(f"teachers: expected a list of them, got {type(teachers).__name__}")
     pairs, dev = _pairs(pairs, teachers), None if dev is None else load_pairs(dev, questions="all")
     if dev is not None and not len(filter_questions(dev, "mixed")):
         note("dev: no question has both a correct and an incorrect candidate: the last weights are kept")

@@ -52,7 +52,6 @@ def test_columns_are_recognised_by_the_names_that_people_use(tmp_path, names, ca
     assert rows_of(load_pairs(path, questions="all")) == ROWS
     load_pairs(path)
     assert capfd.readouterr().err == "as2: my.tsv: columns that are not read: note\n"
-    assert rows_of(load_pairs(path.rename(tmp_path / "my.csv"), questions="all")) == ROWS  # with tabs
 
 
 def test_where_two_columns_could_be_one_both_are_named(tmp_path):
@@ -150,7 +149,7 @@ def test_bytes_that_are_not_utf8_are_refused_and_a_byte_order_mark_is_passed_ove
     for encoding in ("utf-16", "latin-1"):
         text = "question,answer,label\nWho?,J\u00fcrgen,1\n".replace(",", "\t" if kind == "tsv" else ",")
         path.write_text(text, encoding)
-        assert f"my.{kind}: expected UTF-8 text, got " in refusal(path)
+        assert encoding in refusal(path).lower()
     if kind == "jsonl":
         for line in ("{", "[1]"):
             path.write_text(json.dumps(DICTS[0]) + "\n" + line + "\n")
@@ -170,6 +169,7 @@ def test_in_a_tsv_a_quote_is_text_wherever_it_stands(tmp_path):
         ("my.tsv", "Who?\tAnn\t1\nWho?\tBob\t0\tx", "my.tsv: .*Expected 3 fields in line 3, saw 4"),
         ("my.csv", "Who?,Ann", "my.csv, row 1: label: expected 0 or 1"),
         ("my.csv", 'Who?,"Ann,1', "my.csv: Error tokenizing"),
+        ("my.csv", "Who?\tAnn\t1", "my.csv: expected commas or semicolons, got tabs"),
     ],
 )
 def test_a_file_whose_rows_do_not_fit_is_refused(tmp_path, name, rows, problem):
