@@ -79,12 +79,12 @@ def train(
         result.save(temporary)
         dev_map = print_results(temporary, splits, teachers, scores)
         facts = {
-            "encoder": base_name(model),
+            "encoder": base_name(what),
             "teachers": ", ".join(map(base_name, [*(teacher or []), *tables])) or "none",
             "trained on": f"{Path(pairs).name}, {len(splits['train']):,} pairs",
             "loss": loss,
             **settings,
-            **result.facts,
+            **{name: fact for name, fact in result.facts.items() if name != "seconds"},  # the same bytes again
             "max_length": result.encoder.max_length,
             "dev_MAP": f"{dev_map:.2f} (answered questions, ties against the system, in float32)",
         }
