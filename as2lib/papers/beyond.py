@@ -32,11 +32,12 @@ def ranked(study: Study) -> dict[str, Row]:
 
     Without GOVERN's ablations: of ten teachers that differ in a fold, dev would choose the luckiest.
     """
-    test = tuple(study.data.target.test)
+    test = [part.removesuffix("=answered") for part in study.data.target.test]
     left_out = {system.run for system in controls(study) + (govern.ablation(study) if study.govern else [])}
     ranked = {}
     for name, system in study.systems.items():
-        ranks = system.data.get("test") == test and system.kind != "shuffled" and system.scheme != "scores"
+        whole = [part.removesuffix("=answered") for part in system.data.get("test", ())]
+        ranks = whole == test and system.kind != "shuffled" and system.scheme != "scores"
         if system.seeds and name not in left_out and ranks:
             ranked[name] = system
     return ranked

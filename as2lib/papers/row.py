@@ -64,7 +64,7 @@ def with_heads(study: Study, heads: int, depth: int = 1, perturb: bool = False, 
 
     perturb: whether they start with a little noise between them, as heads that learn the same would stay the same.
     """
-    shape = {"body": study.mhs.body + 1 - depth, "heads": heads, "combine": study.mhs.combine}
+    shape = {"body": settings.get("layers", study.mhs.body + 1) - depth, "heads": heads, "combine": study.mhs.combine}
     shape |= {"perturb": study.mhs.perturb} if perturb else {}
     return fit(study, mhs=shape, **settings)
 

@@ -170,10 +170,10 @@ class Report:
         models = [self.study.run(name) for name in sorted(runs(self.study, notebook))]
         machines = dict.fromkeys(run.facts["machine"] for run in models if run.facts.get("machine"))
         commits = dict.fromkeys(run.commit[:8] for run in models if run.commit)
+        precisions = dict.fromkeys([self.study.precision, *(run.facts.get("precision") for run in models)])
         parts = [
             f"Fits as <code>params/{escape(self.study.name)}.yaml</code> says",
-            f"precision {escape(self.study.precision)}",
-            f"threads a fit: {self.study.threads}",
+            f"precision {', of fits '.join(filter(None, precisions))} · threads a fit: {self.study.threads}",
             *[f"fits made on {escape(', '.join(machines))}"] * bool(machines),
             *[f"by the code and <code>requirements.lock</code> of commit {', '.join(commits)}"] * bool(commits),
             "<code>manifest.json</code> has each run's identity",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from as2lib.data.sets import apart_from
 
@@ -33,6 +33,7 @@ Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(gt=0, lt=2**31)]
 Width = Annotated[int, Field(gt=0, le=2**14, description="units of a layer")]
 Drop = Annotated[float, Field(ge=0, lt=1)]
+SectionName = Literal["cascade", "cosinet", "govern"]  # of a paper beside CERBERUS
 
 
 class Strict(BaseModel):
@@ -187,7 +188,7 @@ class Cascade(Strict):
     targets: dict[Name, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")
     fit: Fit | None = Field(None, description="from the wide set on; default: the study's")
     ablations: bool = Field(True, description="whether other ways of training are tried")
-    seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
 
 
 class Vectors(Strict):
@@ -206,7 +207,7 @@ class Cosinet(Strict):
     dropout: Drop = Field(0.0, description="on the pair vectors, before the rank RNN")
     pointwise: Training
     listwise: Training
-    seeds: Seeds = Field(description="[]: not run")
+    seeds: Seeds = Field(min_length=1)
     ca_seeds: Seeds | None = Field(None, min_length=1, description="of Compare-Aggregate; default: seeds")
 
 
@@ -256,7 +257,7 @@ class Govern(Strict):
     labelled_fit: Training | None = Field(None, description="of a student that goes on with labels")
     ablation: Ablation | None = Field(None, description="Figure 2, Table 4 and heads; none: not run")
     precisions: list[Rate] = Field([0.9], min_length=1, description="R@P is given at each")
-    seeds: Seeds | None = Field(None, description="of its headline rows; default: the study's; []: not run")
+    seeds: Seeds | None = Field(None, min_length=1, description="of its headline rows; default: the study's")
 
 
 class Own(Strict):
@@ -292,17 +293,12 @@ class Params(Strict):
     cascade: Cascade | None = Field(None, description="none: no Cascade Transformer, and no notebook of it")
     cosinet: Cosinet | None = Field(None, description="none: no Cosinet, and no notebook of it")
     govern: Govern | None = Field(None, description="none: no GOVERN, and no notebook of it")
+    differs: dict[SectionName, dict[str, Any]] = Field({}, description="what its rows are made with instead, nested")
     rows: dict[str, Seeds | None] = Field({}, description="systems with other seeds; []: not run; None: as all")
     corrected: Literal["headline", "primary"] = Field("headline", description="comparisons that Holm corrects")
     across: Points[Name] = Field([], description="other studies, of other targets, that 13_across sets beside this one")
     rankers: dict[str, str] = Field({}, description="taken as they are, by what tables call them: run.Scorer")
     own: dict[Name, Own] = Field({}, description="systems of one's own by their names, beside the papers'")
-
-    @field_validator("cascade", "cosinet", "govern")
-    @classmethod
-    def _with_seeds(cls, section: Any) -> Any:
-        """A section whose seeds are [] is read and not run: the study has neither its rows nor its notebook."""
-        return None if section and section.seeds == [] else section
 
     @property
     def own_teacher(self) -> str:

@@ -61,6 +61,10 @@ class Study(params.Params):
         except ValidationError as error:
             raise ValueError(f"{where}: {problems(error)}") from None
 
+    def of(self, section: params.SectionName) -> Self:
+        """The study as the rows of a paper's section are made, where `differs` in its file says so."""
+        return self.load(self, self.differs.get(section))
+
     @cached_property
     def variant(self) -> str:
         """The study's name, and a hash behind it where its parameters are not what its file says."""

@@ -65,6 +65,7 @@ def systems(study: Study) -> list[Row]:
     (Table 2); the other ways, one seed each, on the first set only, `LONGER` where the study's `rows` say so; and an
     independent model of each exit's depth, in the same steps: the rows MT, and the members of SR.
     """
+    study = study.of("cascade")
     rows, exits = trivial(study), study.cascade.exits
     shape = {"cascade": {"exits": exits}}
     rows += on_every_set(study, "cascade", "cascade", exits[-1], shape)

@@ -242,10 +242,8 @@ def kinds(study: Study) -> list[Row]:
 
 
 def of_seeds(study: Study, teacher: str | Row) -> Callable[[int], tuple[tuple[str | Row, int], ...]]:
-    """Seed → as many runs of one system as heads: that of the seed first, then others in turn.
-
-    Those are of the seeds that follow it among the study's, or of its first ones: seeds that a study adds leave those
-    before them what they were.
+    """Seed → as many runs of one system as heads: of the seed, then of those that follow among the study's, or of its
+    first ones: seeds that a study adds leave those before them what they were.
     """
     seeds, heads = study.seeds, len(study.teachers)
 

@@ -14,6 +14,7 @@ VOTE_IS_MEAN = 2  # up to so many teachers the vote is the mean: two that agree 
 
 
 def systems(study: Study) -> list[Row]:
+    study = study.of("govern")
     return [*table2(study), *ablation(study), *heads(study)]
 
 
