@@ -1,0 +1,61 @@
+"""Fits ten seeds over several machines: `python tools/ten_seeds.py keep STUDY`; `… fit STUDY RUN …` is `as2 fit`.
+
+A student learns from what its teachers say of the training pairs, and a seed's students hear teachers of other seeds.
+`keep` copies these logits beside the published scores, `reports/<study>/answers/<run>.parquet`.  `fit` takes them, and
+published scores, from there in place of a second fit; a published run whose answers are not there it fits, and scores
+nothing anew.  They leave once a study is whole.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pandas
+
+import as2lib.papers  # noqa: F401  (which registers the rows)
+from as2lib.cli import main
+from as2lib.data.pairs import fingerprint, load_parts
+from as2lib.paths import find_root
+from as2lib.study import Study, make
+
+
+def answers(study: str, run: str) -> Path:
+    return find_root() / "reports" / study / "answers" / f"{run}.parquet"
+
+
+def keep(study: Study) -> None:
+    """Copy the logits of every run that was made here and has none there."""
+    for name in study.plan:
+        to = answers(study.name, name)
+        for file in (study.store.folder(name) / "logits").glob("*.parquet"):
+            if not to.exists():
+                to.parent.mkdir(parents=True, exist_ok=True)
+                pandas.read_parquet(file).to_parquet(to, index=False, compression="zstd")
+
+
+def fit(store, run, folder, progress=False):
+    """`make.fit`, that makes no run whose answers are kept, and scores a published one as it is published."""
+    stored, kept = store.find(run), answers(store.study.name, run.name)
+    splits = {"dev", "test"} & set(run.data)
+    if not (stored and stored.published and splits):
+        return fit_anew(store, run, folder, progress)
+    tables = {split: stored.scores(split) for split in sorted(splits)}
+    if kept.exists():
+        (folder / "model").mkdir(parents=True, exist_ok=True)  # without weights: nothing goes on from them
+        (folder / "logits").mkdir(exist_ok=True)
+        pairs, precision = load_parts(run.data["train"], "answered"), run.spec["training"]["precision"]
+        shutil.copyfile(kept, folder / "logits" / f"{fingerprint(pairs)[:24]}-{precision}.parquet")
+        return tables, stored.facts
+    usual = make.score_tables
+    make.score_tables = lambda *_: {split: table.drop(columns="last") for split, table in tables.items()}
+    try:
+        return fit_anew(store, run, folder, progress)
+    finally:
+        make.score_tables = usual
+
+
+fit_anew, make.MAKERS["fit"] = make.fit, fit
+
+if __name__ == "__main__":
+    command, study, *runs = sys.argv[1:]
+    sys.exit(keep(Study.load(study)) if command == "keep" else main([command, study, *runs]))
