@@ -1,9 +1,10 @@
-"""Fits ten seeds over several machines: `python tools/ten_seeds.py keep STUDY`; `… fit STUDY RUN …` is `as2 fit`.
+"""Fits ten seeds over several machines: `python tools/ten_seeds.py keep STUDY`, `… fit STUDY RUN …`, `… gather STUDY`.
 
 A student learns from what its teachers say of the training pairs, and a seed's students hear teachers of other seeds.
 `keep` copies these logits beside the published scores, `reports/<study>/answers/<run>.parquet`.  `fit` takes them, and
 published scores, from there in place of a second fit; a published run whose answers are not there it fits, and scores
-nothing anew.  They leave once a study is whole.
+nothing anew; else it is `as2 fit`.  They leave once a study is whole: `gather` then leaves in `reports/<study>/scores`
+what the study's plan has of all that is published, under any study, and nothing else.
 """
 
 import shutil
@@ -17,6 +18,7 @@ from as2lib.cli import main
 from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.paths import find_root
 from as2lib.study import Study, make
+from as2lib.study.store import write_json
 
 
 def answers(study: str, run: str) -> Path:
@@ -54,8 +56,32 @@ def fit(store, run, folder, progress=False):
         make.score_tables = usual
 
 
+def gather(study: Study) -> None:
+    """Replace a study's published scores by those of its plan, from wherever they are published."""
+    store, entries, runs = study.store, {}, []
+    new = store.index_folder.with_name("gathered")
+    for name, run in study.plan.items():
+        folder, entry = store.published.get(store.identity(name), (None, None))
+        if entry is not None and store.identity(name) not in entries:
+            entries[store.identity(name)] = entry | {"run": name}
+            runs.append(run)
+            for file in entry["files"]:
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile((folder / entry["run"]).with_name(file), (new / name).with_name(file))
+    used = {part for run in runs for parts in run.data.values() for part in parts}
+    used |= {encoder for run in runs for encoder in run.encoders}
+    sources = {name: identity for name, identity in sorted(store.sources.items()) if name in used}
+    write_json(
+        new / "index.json", {"sources": sources, "runs": dict(sorted(entries.items(), key=lambda item: item[1]["run"]))}
+    )
+    shutil.rmtree(store.index_folder)
+    new.rename(store.index_folder)
+    print(f"{len(entries)} of {len(study.plan)} runs")
+
+
 fit_anew, make.MAKERS["fit"] = make.fit, fit
 
 if __name__ == "__main__":
     command, study, *runs = sys.argv[1:]
-    sys.exit(keep(Study.load(study)) if command == "keep" else main([command, study, *runs]))
+    others = {"keep": keep, "gather": gather}
+    sys.exit(others[command](Study.load(study)) if command in others else main([command, study, *runs]))
