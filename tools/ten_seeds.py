@@ -15,7 +15,6 @@ import pandas
 
 import as2lib.papers  # noqa: F401  (which registers the rows)
 from as2lib.cli import main
-from as2lib.data.pairs import fingerprint, load_parts
 from as2lib.paths import find_root
 from as2lib.study import Study, make
 from as2lib.study.store import write_json
@@ -35,18 +34,26 @@ def keep(study: Study) -> None:
                 pandas.read_parquet(file).to_parquet(to, index=False, compression="zstd")
 
 
+def starts(store, run):
+    """The key of the run whose weights another one continues."""
+    return next((store.identity(start) for start in run.parents.get("start", ())), None)
+
+
 def fit(store, run, folder, progress=False):
     """`make.fit`, that makes no run whose answers are kept, and scores a published one as it is published."""
     stored, kept = store.find(run), answers(store.study.name, run.name)
     splits = {"dev", "test"} & set(run.data)
+    next_steps = [name for name, each in store.plan.items() if starts(store, each) == store.identity(run)]
+    if stored and next_steps and all(answers(store.study.name, name).exists() for name in next_steps):
+        (folder / "model").mkdir(parents=True, exist_ok=True)  # a transfer step from which nothing is fitted any more
+        return {}, stored.facts
     if not (stored and stored.published and splits):
         return fit_anew(store, run, folder, progress)
     tables = {split: stored.scores(split) for split in sorted(splits)}
     if kept.exists():
         (folder / "model").mkdir(parents=True, exist_ok=True)  # without weights: nothing goes on from them
         (folder / "logits").mkdir(exist_ok=True)
-        pairs, precision = load_parts(run.data["train"], "answered"), run.spec["training"]["precision"]
-        shutil.copyfile(kept, folder / "logits" / f"{fingerprint(pairs)[:24]}-{precision}.parquet")
+        shutil.copyfile(kept, folder / "logits" / f"{store.learnt_from(run)}.parquet")  # as the fits' commit names it
         return tables, stored.facts
     usual = make.score_tables
     make.score_tables = lambda *_: {split: table.drop(columns="last") for split, table in tables.items()}
