@@ -126,8 +126,7 @@ def test_runs_are_compared_question_by_question_with_holms_p(folder, capsys, que
     for seed in (2, 1, 0):
         write_judged_run(seed)
     files = ["0.run", "1.run", "2.run", "judgements.qrels"]
-    options = ["--measures", "AP R@2", "--questions", questions, "--baseline", "1.run"]
-    rows, table = compared(capsys, *files, *options)
+    rows, table = compared(capsys, *files, "--measures", "AP R@2", "--questions", questions, "--baseline", "1.run")
     assert len(table) == (40 if questions == "all" else (table["0.run AP"] > 0).sum())
     tests = [compare(table[f"{seed}.run AP"], table["1.run AP"]) for seed in (0, 2)]
     assert [row["run"] for row in rows] == files[:3]
@@ -145,16 +144,16 @@ def test_runs_are_compared_question_by_question_with_holms_p(folder, capsys, que
 def test_seeds_of_a_system_are_compared_as_one(folder, capsys):
     for seed in range(3):
         write_judged_run(seed)
-    Path("base.run").write_bytes(Path("0.run").read_bytes())
-    rows, _ = compared(capsys, "base.run", "judgements.qrels", "--a", "[0-2].run", "--measures", "AP")
+    rows, _ = compared(capsys, "./0.run", "judgements.qrels", "--a", "[0-2].run", "--measures", "AP")
     _, each = compared(capsys, "0.run", "1.run", "2.run", "judgements.qrels", "--measures", "AP")
-    assert [row["run"] for row in rows] == ["base.run", "[0-2].run"]
+    assert [row["run"] for row in rows] == ["0.run", "[0-2].run"]
+    assert [row["run"] for row in compared(capsys, "0.run", "./0.run", "judgements.qrels")[0]] == ["0.run", "./0.run"]
     assert rows[1]["MAP"] == pytest.approx(100 * each.to_numpy().mean(), abs=1e-3)
     assert rows[1]["p"] == pytest.approx(compare(each.mean(axis=1), each["0.run AP"]).p, abs=1e-4)
     judged = [line.split() for line in Path("judgements.qrels").read_text().splitlines()]
     Path("best.run").write_text("".join(f"{name} Q0 {answer} 1 {grade} x\n" for name, _, answer, grade in judged))
-    files = ["base.run", "best.run", "judgements.qrels"]
-    for baseline, verdict in (("base.run", "better"), ("best.run", "worse")):
+    files = ["0.run", "best.run", "judgements.qrels"]
+    for baseline, verdict in (("0.run", "better"), ("best.run", "worse")):
         assert verdict in {row["verdict"] for row in compared(capsys, *files, "--baseline", baseline)[0]}
 
 

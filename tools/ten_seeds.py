@@ -15,6 +15,7 @@ import pandas
 
 import as2lib.papers  # noqa: F401  (which registers the rows)
 from as2lib.cli import main
+from as2lib.fit import loop
 from as2lib.paths import find_root
 from as2lib.study import Study, make
 from as2lib.study.store import write_json
@@ -87,6 +88,7 @@ def gather(study: Study) -> None:
 
 
 fit_anew, make.MAKERS["fit"] = make.fit, fit
+loop.CHECKPOINT_SECONDS = 600.0  # 1.3 GB of MPNet, which each minute would cost a tenth of the fit
 
 if __name__ == "__main__":
     command, study, *runs = sys.argv[1:]

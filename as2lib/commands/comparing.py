@@ -43,25 +43,25 @@ def compare(
     if len(ids) < 2:
         got = f"got {len(ids)} under policy {questions}"
         raise ValueError(f"{judgements}: expected two judged questions or more to compare by, {got}")
-    values, rows = {}, {}
+    values, rows, label = {}, {}, {run: Path(run).name for run in runs}
+    label = label if len({*label.values()}) == len(label) else {run: run for run in runs}
     for run in runs:  # a pattern stands for the seeds of a system: the mean of each question
         seeds = [values_of(path, judged, names).loc[ids] for path in sorted(glob(run)) or [run]]
         values[run] = sum(seeds) / len(seeds)
         means = {ranking.MEANS.get(name, name): ranking.scale(name) * values[run][name].mean() for name in names}
-        rows[run] = {"run": Path(run).name, **means}
+        rows[run] = {"run": label[run], **means}
     first, scale = names[0], ranking.scale(names[0])
     others = [run for run in values if run != baseline]
     tests = [significance.compare(values[run][first], values[baseline][first]) for run in others]
     for run, test, p in zip(others, tests, significance.holm([test.p for test in tests]), strict=True):
         rows[run] |= {"difference": scale * test.difference, "95 % low": scale * test.low, "high": scale * test.high}
-        side = "better" if test.difference > 0 else "worse"
-        rows[run] |= {"p": p, "verdict": side if p < 0.05 else "may be chance"}
-    minus = f"{ranking.MEANS.get(first, first)} minus that of {Path(baseline).name}"
+        rows[run] |= {"p": p, "verdict": ("worse", "better")[test.difference > 0] if p < 0.05 else "may be chance"}
+    minus = f"{ranking.MEANS.get(first, first)} minus that of {label[baseline]}"
     line = f"difference: {minus}; p: permutation test, Holm's over {len(tests)}\n"
     line += f"{len(ids)} questions, policy {questions}, ties against the system"
     print_rows([*rows.values()], line, as_json)
     if out:
-        parts = [table.add_prefix(f"{Path(run).name} ") for run, table in values.items()]
+        parts = [table.add_prefix(f"{label[run]} ") for run, table in values.items()]
         write_table(pd.concat(parts, axis=1).reset_index(), out)
 
 

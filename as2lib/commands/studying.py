@@ -153,7 +153,7 @@ def page(
     stamps, failed = pages.stamps(loaded), False
     for each in names:
         started = time.perf_counter()
-        with suppress(Timeout), lock(f"page-{loaded.variant}-{each}", wait=False):
+        with suppress(Timeout), lock(f"page-{loaded.variant}-{each}", f"page {each}", wait=name is not None):
             if not (name or pages.why(loaded, each, stamps[each])):
                 continue
             try:

@@ -149,8 +149,8 @@ def train(
             raise ValueError(f"{name}: expected a number above 0, got {value!r}")
     if (steps and epochs) or (batch_size and batch_tokens):
         raise ValueError("steps: expected steps or epochs, and batch_size or batch_tokens, got both")
-    if not (0 <= alpha <= 1 and 0 <= warmup <= 1):
-        raise ValueError(f"alpha, warmup: expected 0 to 1, got {alpha!r} and {warmup!r}")
+    if not (0 <= alpha <= 1 and 0 <= warmup <= 1 and unit in (None, "pair", "question")):
+        raise ValueError(f"alpha, warmup, unit: expected 0 to 1, pair or question; got {alpha!r}, {warmup!r}, {unit!r}")
     model = models.DEFAULT_ENCODER if model is None else model
     learning_rate = learning_rate or models.LEARNING_RATES[model == NOTHING]
     progress = is_watched() if progress is None else progress

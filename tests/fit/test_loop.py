@@ -135,7 +135,9 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
             fit(**settings | {name: other})
 
 
-@pytest.mark.parametrize("name", "steps epochs batch_size batch_tokens learning_rate tau alpha warmup patience".split())
+@pytest.mark.parametrize(
+    "name", "steps epochs batch_size batch_tokens learning_rate tau alpha unit warmup patience".split()
+)
 def test_a_number_that_means_nothing_is_refused_by_its_name(name):
     for value in (-1, float("nan")):
         with pytest.raises(ValueError, match=name):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -81,8 +82,6 @@ study = Study.load(study, overrides)
 means = {{run.name: float(run.scores()["score"].mean()) for name in {systems} for run in study.runs(name)}}
 write_json(Path(save) / "metrics" / "{number}.json", means)
 """
-
-
 READ = {"00_overview": ["teacher/electra"], "01_data": ["lexical/word_overlap"]}
 FITS = ["transfer/electra/seed-0", "teacher/electra/seed-0"]
 
@@ -103,8 +102,7 @@ def study_root(tmp_path):
 
 
 def as2(environment, *arguments):
-    command = [sys.executable, "-m", "as2lib", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-m", "as2lib", *arguments], env=environment, capture_output=True, text=True)
 
 
 def lines(path: Path) -> list[str]:
@@ -187,6 +185,7 @@ def test_a_page_of_sets_that_are_not_at_hand_writes_no_blanks_over_published_num
         folder.joinpath("tables").mkdir(parents=True)
         (folder / "tables" / "01_table_1.csv").write_text(content)
 
+    monkeypatch.setattr("as2lib.commands.studying.lock", lambda *_, wait: {True: nullcontext()}[wait])
     monkeypatch.setattr("as2lib.report.pages.execute", execute)
     write(root_here / "reports" / "tiny", "set,pairs\nWikiQA,2351\n")
     assert main(["page", "tiny", "01"]) == 0
