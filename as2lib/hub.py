@@ -20,7 +20,7 @@ def folder(name: str, revision: str = "main") -> Path:
     if config and any(any(config.parent.glob(weights)) for weights in WEIGHTS):
         return config.parent
     print(f"as2: the hub is asked for {name}", file=sys.stderr, flush=True)
-    below = [f"*/{weights}" for weights in WEIGHTS]
+    below = [f"[!0-9]*/{weights}" for weights in WEIGHTS]  # but of `2_Dense` and the like
     try:
         for weights in WEIGHTS:
             patterns = {"allow_patterns": [*FILES, weights], "ignore_patterns": below}

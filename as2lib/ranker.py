@@ -31,7 +31,7 @@ from as2lib.metrics.questions import Questions
 from as2lib.models import COSINE, COUNTING, lexical
 from as2lib.models.cross_encoder import for_ranking
 from as2lib.models.embedding import SentenceEncoder
-from as2lib.paths import work_folder
+from as2lib.paths import lock, work_folder
 from as2lib.precision import computed_in, computing_on
 
 # Under what names a candidate's text and its id may stand, where it is a row.
@@ -131,20 +131,20 @@ class Ranker:
         is_onnx = backend == "onnx" or (folder / EXPORTED).exists()
         computing = device in (None, "cpu") and precision in ("float32", "auto")
         if backend not in (None, "onnx" if is_onnx else "torch") or (is_onnx and not computing):
-            expected = "expected onnx, cpu and float32 of an exported model, and else torch"
-            raise ValueError(f"{name}: {expected}; got {backend}, {device} and {precision}")
+            raise ValueError(f"{name}: expected torch, or onnx on cpu in float32; got {backend}, {device}, {precision}")
         if is_onnx:
             if not (folder / EXPORTED).exists():
                 files = sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())
                 folder = work_folder() / "exports" / sha256(repr((folder, files)).encode()).hexdigest()[:24]
-                if not folder.exists():
-                    export(name, folder)
+                with lock(folder.name, "the export"):
+                    if not folder.exists():
+                        export(name, folder)
             return cls(Exported(folder), load_encoder(folder, max_length), "cpu", drop=drop)
         model = plugins.load(model) if isinstance(model, str) else model
         if model is None:
             opened = models.load(name)  # by its name, which errors call it by, not by a folder of the hub's cache
         elif hasattr(model, "from_pretrained"):
-            opened = open_pretrained(model, folder)
+            opened = open_pretrained(model, folder).float()
         else:
             load_model(opened := model(), str(folder / "model.safetensors"))
         return cls(opened, load_encoder(name, max_length), device, precision, drop)

@@ -28,6 +28,7 @@ def files(folder: Path) -> dict[Path, bytes]:
     [
         ("rank bm25 my.tsv --out x.run.gz", "x.run.gz"),
         ("score bm25 my.tsv --out kept.txt", "kept.txt"),
+        ("score base/electra/seed-0 --drop 0.3", "PAIRS"),
         ("score bm25 my.tsv --trec my.tsv", "my.tsv"),
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),

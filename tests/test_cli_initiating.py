@@ -78,7 +78,6 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
     assert "base/pointwise/seed-0" in capsys.readouterr().out
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 1
     assert NAME in capsys.readouterr().out
-
     path.write_text(path.read_text().replace(NAME, CACHED))
     cached(folder / "encoder", CACHED, monkeypatch)
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0

@@ -157,16 +157,13 @@ def test_a_candidate_of_two_questions_has_the_score_of_each(drop):
     assert both.score[4:] == pytest.approx(second.score, abs=1e-6)
 
 
-def test_no_candidate_is_an_empty_ranking_and_an_empty_text_is_scored(ranker):
+def test_no_candidate_is_an_empty_ranking_an_empty_text_is_scored_and_what_is_none_refused(ranker):
     for each in (ranker, Ranker(*model("cosinet")), Ranker.load("bm25"), Ranker(*model("cascade"), drop=0.5)):
         assert each.rank(QUESTIONS[0], []) == []
         assert each.rank([], []) == []
         first, second, third = each.rank([QUESTIONS[0], "", QUESTIONS[1]], [[], LISTS[0], ["", "the boat"]])
         assert (len(first), len(second), len(third)) == (0, 4, 2)
     assert len(ranker.predict([])) == 0
-
-
-def test_what_cannot_be_ranked_is_refused(ranker):
     lists = ["one text", ["a", float("nan")], [{"body": "a"}], ["half a character \ud83d"]]
     for question, candidates in [*(("q ?", texts) for texts in lists), (["q ?", "r ?"], [["a"]]), (None, ["a"])]:
         with pytest.raises((ValueError, TypeError)):

@@ -105,6 +105,8 @@ def score(
         ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
         title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)
     else:
+        if [precision, drop, backend, device, batch_size, max_length, own_model] != ["float32"] + 6 * [None]:
+            raise ValueError("expected PAIRS with an option of the ranker; without them a run's own scores are read")
         title, loaded = split or "test", options.load_study(study)
         options.require_made(loaded, model, model=False)
         table = loaded.run(model).scores(title)

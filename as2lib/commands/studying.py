@@ -144,17 +144,15 @@ def page(
 ) -> None:
     """Run a notebook of a study, and make its page."""
     loaded = load_study(study)
-    first, *others = loaded.notebooks
-    measured = (loaded.folder / "scores" / "times").exists()
-    chosen = [page for page in others if not page.timed or measured] if beside else [*others, first]  # it reads others
+    failed, (first, *others) = False, loaded.notebooks
+    chosen = [page for page in others if not page.timed] if beside else [*others, first]  # it reads others
     names = [page.name for page in chosen if name in (None, page.name, page.name[:2])]
     if name and not names:
         raise ValueError(f"expected one of {', '.join(page.name for page in chosen)}; got {name!r}")
-    stamps, failed = pages.stamps(loaded), False
     for each in names:
         started = time.perf_counter()
         with suppress(Timeout), lock(f"page-{loaded.variant}-{each}", f"page {each}", wait=name is not None):
-            if not (name or pages.why(loaded, each, stamps[each])):
+            if not (name or pages.why(loaded, each, pages.stamps(loaded)[each])):
                 continue
             try:
                 make_page(loaded, each)
@@ -215,7 +213,7 @@ def check(study: StudyName) -> None:
     loaded = load_study(study)
     edited = pages.edited(loaded)
     lines = [f"edited: {file}: not as it was made; `as2 study {loaded.name}` makes it anew" for file in edited]
-    lines += [f"moved: {line}" for line in moved(loaded)] + findings.broken(loaded)
-    for line in lines:
-        print(line, file=sys.stderr)
+    if loaded.variant == loaded.name:  # of other parameters nothing is expected
+        lines += [f"moved: {line}" for line in moved(loaded)] + findings.broken(loaded)
+    sys.stderr.writelines(f"{line}\n" for line in lines)
     raise typer.Exit(int(bool(lines)))

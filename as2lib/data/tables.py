@@ -101,7 +101,7 @@ def in_memory(source: Any, split: str | None, labelled: bool) -> Frames:
 def frame_of(name: str, content: pa.Table | pd.DataFrame, labelled: bool) -> pd.DataFrame:
     """The columns that we need of a table, as texts; of labels that are classes the names of these."""
     if isinstance(content, pa.Table):
-        schema, content = content.schema, content.to_pandas(integer_object_nulls=True)
+        schema, content = content.schema, content.to_pandas(integer_object_nulls=True, ignore_metadata=True)
         features = Features.from_arrow_schema(schema) if b"huggingface" in (schema.metadata or {}) else {}
         for key, feature in features.items():
             if isinstance(feature, ClassLabel):
@@ -127,9 +127,8 @@ def content_of(path: Path) -> pa.Table | pd.DataFrame:
     Raises ValueError for bytes that are not UTF-8, a row that is too long, or a quote left open.
     """
     try:
-        if path.suffix.lower() == ".parquet":
-            return parquet.read_table(path)
-        return _json_lines(path) if path.suffix.lower() == ".jsonl" else _delimited(path)
+        readers = {".parquet": parquet.read_table, ".jsonl": _json_lines}
+        return readers.get(path.suffix.lower(), _delimited)(path)
     except UnicodeDecodeError as error:
         got = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "another encoding, Latin-1 perhaps"
         raise ValueError(f"{path.name}: expected UTF-8 text, got {got}; save the file as UTF-8") from None

@@ -172,6 +172,7 @@ def train(
         got = f"the label {labels.pop()} alone" if labels else "none"
         raise ValueError(f"loss {loss}: expected labels, of correct and of incorrect candidates; got {got}")
     device = torch.device(computing_on(device))
+    loss = loss.to(device) if isinstance(loss, nn.Module) else loss  # the weights of its classes
     with reproducible():
         if not isinstance(model, nn.Module):
             encoder, start = (encoder, model) if encoder else encoder_of(model, pairs, max_length)
@@ -186,7 +187,7 @@ def train(
         model = cross_encoder.for_ranking(model).to(device)
         encoder = paired(model, encoder)
         config = getattr(model, "config", None)
-        if unit is None:
+        if unit is None or which.unit == "question":
             unit = which.unit
             if config is not None and (unit == "question" or hasattr(config, "probabilities")):
                 config.probabilities = unit == "pair"  # else a score only orders the candidates of a question
@@ -205,7 +206,7 @@ def train(
             path = expanded(folder) / CHECKPOINT
             numbers = [seed, steps, batch_size, batch_tokens, learning_rate, warmup, ratio, every, patience, alpha, tau]
             code = plugins.source(loss) if plugins.is_path(loss) else getattr(loss, "__code__", None)
-            own = getattr(loss, "__qualname__", repr(loss)), code
+            own = (loss if callable(loss) else repr(loss)), code
             contents = [examples.fingerprint, dev and fingerprint(dev), examples.teachers, own]
             weights = [tensor.cpu().reshape(-1).view(torch.uint8).numpy() for tensor in model.state_dict().values()]
             identity = Hasher.hash([numbers, contents, str(model), weights, settings, unit, schedule, precision])
@@ -313,8 +314,7 @@ def _pairs(pairs: Source, teachers: Sequence[Teacher] = ()) -> Dataset:
         table = load_pairs(pairs, questions="all")
     except NoLabels:
         table = load_pairs(pairs, questions=None)
-    is_same = isinstance(pairs, Dataset) and fingerprint(pairs) == fingerprint(table)
-    if not is_same and any(is_logits(teacher) for teacher in teachers):
+    if any(map(is_logits, teachers)) and not (isinstance(pairs, Dataset) and fingerprint(pairs) == fingerprint(table)):
         expected = "expected the Dataset that load_pairs returns, whose rows they are"
         raise ValueError(f"pairs: beside a teacher's logits {expected}; got {type(pairs).__name__}, which it reads")
     return table

@@ -84,8 +84,7 @@ def per_head(head_logits: Tensor, teacher_logits: Tensor, labels: Tensor, alpha:
     Source: CERBERUS eq. 4, with every lambda 1.  One student without heads: `kd`.
     """
     if head_logits.shape != teacher_logits.shape:
-        shapes = f"{tuple(head_logits.shape)} and {tuple(teacher_logits.shape)}"
-        raise ValueError(f"expected a teacher a head, head_logits and teacher_logits of one shape; got {shapes}")
+        raise ValueError(f"expected a teacher a head; got {(*head_logits.shape,)} and {(*teacher_logits.shape,)}")
     student, teacher = raise_precision(head_logits), raise_precision(teacher_logits.detach())
     hard = _hard(student, labels)
     soft = _divergence(F.log_softmax(teacher / tau, dim=-1), F.log_softmax(student / tau, dim=-1)).mean(dim=0)

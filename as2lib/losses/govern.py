@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from as2lib.losses.distillation import Distillation, Total
+from as2lib.losses.distillation import Distillation, Total, raise_precision
 
 # b pairs in a batch · n teachers
 CLAMP = 1e-6  # a teacher that is certain and wrong has a finite cross entropy
@@ -36,6 +36,7 @@ def mean_ensemble(student: Tensor, teachers: Tensor) -> Total:
     total = D(f_s, mean_i f_i)
 
     student: (b,) probabilities that a candidate is correct.  teachers: (b, n) those of n >= 1 teachers.
+    Raises ValueError for other shapes, as every loss here.
     Source: GOVERN, section 3.1.1, the prose of eq. 3.  The majority alone: `govern`.
     """
     student, teachers = _read(student, teachers)
@@ -93,8 +94,7 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
     """
     student, teachers = _read(student, teachers)
     y = labels.to(student.dtype)
-    everyone = torch.ones_like(teachers, dtype=torch.bool)
-    soft = (_weights(teachers, y, everyone) * _distance(student, teachers)).sum(dim=1).mean()
+    soft = (_weights(teachers, y, torch.ones_like(teachers)) * _distance(student, teachers)).sum(dim=1).mean()
     hard = F.binary_cross_entropy(student, y)
     return Distillation(weight * hard + soft, hard, soft)
 
@@ -111,9 +111,9 @@ def govern_a_head(heads: Tensor, teachers: Tensor) -> Vote:
     """Each head from the vote of all teachers but its own: `govern`, summed over heads.
 
     Heads start as copies of each other: with one vote for all they would stay so.
-    heads, teachers: (b, k) probabilities.
+    heads, teachers: (b, k) probabilities, k >= 2.
     """
-    k = heads.shape[1]
+    k = teachers.shape[1]
     others = [[i for i in range(k) if i != head] for head in range(k)]  # k lists of k - 1 teachers
     vote = govern(heads.flatten(), teachers[:, others].flatten(0, 1))
     return vote._replace(total=k * vote.total)
@@ -139,5 +139,6 @@ def _weights(teachers: Tensor, y: Tensor, follow: Tensor) -> Tensor:
 
 def _read(student: Tensor, teachers: Tensor) -> tuple[Tensor, Tensor]:
     """Both in float32 or wider; the teachers without gradient."""
-    wide = torch.promote_types(torch.promote_types(student.dtype, teachers.dtype), torch.float32)
-    return student.to(wide), teachers.detach().to(wide)
+    if student.ndim != 1 or teachers.ndim != 2 or len(student) != len(teachers) or not teachers.shape[1]:
+        raise ValueError(f"expected (b,) and (b, n) probabilities; got {(*student.shape,)} and {(*teachers.shape,)}")
+    return raise_precision(student), raise_precision(teachers.detach())

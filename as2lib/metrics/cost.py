@@ -134,7 +134,7 @@ def _on_words(spec: Mapping[str, Any], lengths: Lengths) -> Work:
 def latency(models: "Sequence[nn.Module]", batch: "Mapping[str, Tensor]", repeats: int) -> dict[str, Any]:
     """Wall-clock time of one forward pass over a batch that is on the device already; nothing is tokenised.
 
-    models: one, or the members of an ensemble, which run one after another; they are left in evaluation mode.
+    models: a list of one, or of an ensemble's members, which run one after another; they are left in evaluation mode.
     batch: tensors of shape (b, n), for each.
     repeats: timed passes, after one that is not.  The device is synchronised around each.
     Returns their mean in `seconds`, and where it was measured: `batch`, `tokens`, `device`, `threads` of the processor.

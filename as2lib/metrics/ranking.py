@@ -112,7 +112,7 @@ def paired(a: Values, b: Values) -> tuple[np.ndarray, np.ndarray]:
     Raises ValueError where an index repeats a question, the questions differ, or a frame has several measures.
     """
     for values in (a, b):
-        if isinstance(values, pd.DataFrame) and len(names := {*values.columns} & {*MEASURES}) > 1:
+        if len(names := {name for name in getattr(values, "columns", ()) if name in MEASURES or "@" in str(name)}) > 1:
             raise ValueError(f"expected the values of one measure, a column, got those of {', '.join(sorted(names))}")
     if isinstance(a, pd.Series | pd.DataFrame) and isinstance(b, pd.Series | pd.DataFrame):
         different = a.index.symmetric_difference(b.index).union(a.index[a.index.duplicated()])

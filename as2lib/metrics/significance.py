@@ -64,8 +64,7 @@ def compare(a: Values, b: Values, resamples: int = 10_000, seed: int = 0) -> Com
     """
     a, b = (values.mean(axis=1) if values.ndim == 2 else values for values in paired(a, b))
     if a.shape != b.shape or len(a) < 2 or not np.isfinite([a, b]).all():
-        shapes = f"shapes {a.shape} and {b.shape}"
-        raise ValueError(f"expected finite values of a and b, one a question, of 2 or more; got {shapes}, or nan")
+        raise ValueError(f"expected finite values, one a question, of 2 or more; got {a.shape} and {b.shape}, or nan")
     a, b = np.round(a, DECIMALS), np.round(b, DECIMALS)
     gap = np.round(a - b, DECIMALS)
     [means] = _resampled_means([gap], resamples, seed)
@@ -216,10 +215,10 @@ def signed_rank(gap: np.ndarray) -> tuple[float, float, float]:
 
     Zeros are ranked and then not counted; sizes that rounding alone tells apart share a rank.  p: over every pattern of
     signs where few differ, else the normal approximation.
-    effect = (R+ - R-) / (R+ + R-), the rank-biserial correlation.
+    effect = (R+ - R-) / (R+ + R-), the rank-biserial correlation.  Raises ValueError where one is not finite.
     Source: Pratt 1959; Kerby 2014.  (scipy's exact table is no such thing beside zeros: it counts them.)
     """
-    gap = np.where(np.abs(gap) < SAME, 0, gap)
+    gap = np.where(np.abs(np.asarray_chkfinite(gap)) < SAME, 0, gap)
     if not gap.any():
         return 0.0, 1.0, 0.0
     from scipy import stats

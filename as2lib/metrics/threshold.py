@@ -60,6 +60,8 @@ def resampled(
     """
     from scipy.sparse import csr_array
 
+    if not 0 < precision <= 1:
+        raise ValueError(f"precision: expected a share, above 0 and 1 at most; got {precision!r}")
     question = pd.factorize(np.asarray(question_id))[0]
     label, score = np.asarray(label, dtype=float), np.asarray(score, dtype=float)
     possible = label
@@ -74,7 +76,6 @@ def resampled(
     # Recall changes at some of them alone, and precision falls up to the next of these: many samples need no other.
     thresholds = np.unique(threshold[possible > 0]) if len(counts) > 1 else np.arange(last.sum())
     step, shape = np.searchsorted(thresholds, threshold), (len(thresholds) + 1, counts.shape[1])
-
     drawn = np.ascontiguousarray(counts.T, dtype=np.float64)
 
     def reached(weight: np.ndarray) -> np.ndarray:  # (t, r)
@@ -101,7 +102,7 @@ def gsb(base: Values, new: Values) -> Gsb:
     from scipy.stats import binomtest
 
     base, new = paired(base, new)
-    if base.shape != new.shape or not np.isin([base, new], [0, 1]).all():
+    if base.shape != new.shape or not 0 < len(base) == base.size or not np.isin([base, new], [0, 1]).all():
         raise ValueError(f"expected a 0 or 1 a question, of both; got shapes {base.shape} and {new.shape}")
     good, bad = int(np.sum(new > base)), int(np.sum(new < base))
     p = float(binomtest(good, good + bad).pvalue) if good + bad else 1.0

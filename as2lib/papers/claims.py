@@ -72,8 +72,7 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
     claim of a set that no study here has is judged on the target.
     """
     here = [paper for paper in papers if paper not in SECTIONS or getattr(study, SECTIONS[paper])]
-    claims = listed(study)
-    claims = claims[claims["paper"].isin(here)].to_dict("records")
+    claims = listed(study).loc[lambda claims: claims["paper"].isin(here)].to_dict("records")
     pairs = [(side(study, claim, "a"), side(study, claim, "b")) for claim in claims]
     reasons = [why_not(study, claim, *pair) for claim, pair in zip(claims, pairs, strict=True)]
     testable = {}  # paper → its claims: what a seed adds is pooled over these
@@ -92,8 +91,8 @@ def table(study: Study, papers: Collection[str] = tuple(paper_tables.PAPERS.valu
             interval = measured.get((a, b, claim["metric"]))
             if interval and not reason:
                 row |= interval
-                too_coarse = TOO_COARSE if interval["smallest seen"] > COARSE else ""
-                reason = ONE_SEED if math.isnan(interval["low"]) else too_coarse
+                coarse = claim["paper"] == "GOVERN" and interval["smallest seen"] > COARSE
+                reason = ONE_SEED if math.isnan(interval["low"]) else TOO_COARSE if coarse else ""
             judged = NOT_TESTABLE if reason else verdict(claim, interval["low"], interval["high"])
         if claim["metric"] in govern.RECALLS:
             row["metric"] += f"={100 * study.govern.precisions[-1]:.0f}"
@@ -148,7 +147,8 @@ def why_not(study: Study, claim: Mapping[str, Any], a: Side, b: Side) -> str:
     if claim["about families"] and len(families) < 2:
         return "the teachers of this study are of one family of encoders"
     counted = claim["claim"] == COUNTED
-    if not (a.name and (b.name or counted)):
+    named = cerberus.ours(study, "teacher/electra") if counted and claim["about families"] else counted or b.name
+    if not (a.name and named):
         return NO_TEACHER
     teachers = [f"teacher/{name}" for name in study.teachers] if counted else []
     for name in (*a.systems, *b.systems, *teachers):

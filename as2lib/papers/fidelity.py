@@ -70,7 +70,7 @@ def operations(row: str) -> float:
 
 
 def seconds(row: str) -> float:
-    """What CERBERUS's own Table 5 prints, milliseconds a candidate."""
+    """What CERBERUS's own Table 5 prints, under µs."""
     return paper_tables.read("cerberus", "table5").set_index("run")["latency"][row]
 
 

@@ -17,7 +17,7 @@ from transformers import set_seed
 
 from as2lib import models, plugins
 from as2lib.data.encode import PairEncoder, load_encoder, word_tokenizer
-from as2lib.data.pairs import fingerprint, leave_out, load_parts
+from as2lib.data.pairs import fingerprint, leave_out, load_parts, require_apart
 from as2lib.data.pretrained import open_tokenizer
 from as2lib.data.teacher_scores import TeacherScores
 from as2lib.data.vectors import embeddings
@@ -61,6 +61,9 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
     pairs, dev = load_parts(run.data["train"], None if spec.get("unlabelled") else "answered"), None
     if "leave_out" in spec:
         pairs = leave_out(pairs, *spec["leave_out"])
+    if not store.study.data.allow_shared_questions:
+        asked = {" ".join(of): load_parts(of, "all") for role, of in run.data.items() if role in ("dev", "test")}
+        require_apart({" ".join(run.data["train"]): pairs} | asked, "data", "or data.allow_shared_questions: true")
     if "dev" in run.data and training.get("evaluate_every"):
         dev = load_parts(run.data["dev"], "answered")
     else:  # the last weights are kept
@@ -83,10 +86,7 @@ def fit(store: Store, run: Run, folder: Path, progress: bool = False) -> Made:
             last = score_tables(run, result.model, encoder, precision, shuffle)
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     facts = {**result.facts, "machine": gpu or machine()}
-    if platt:
-        facts["calibration"] = platt
-    if "words" not in spec:
-        facts["encoder"] = sizes_of(model)
+    facts |= ({"calibration": platt} if platt else {}) | ({} if "words" in spec else {"encoder": sizes_of(model)})
     return {split: table.assign(last=last[split]["score"]) for split, table in tables.items()}, facts
 
 

@@ -16,18 +16,18 @@ MAKERS_OF_RUNS = ("cli.py", "commands/", "fit/", "losses/", "models/", "study/fi
 def stamps(study: Study) -> dict[str, str]:
     """Each notebook → the SHA-256 of what it reads; the first reads all others."""
     stamps = {notebook.name: stamp(study, notebook) for notebook in study.notebooks}
-    expected = find_root() / "params" / "expected" / f"{study.name}.json"
-    first = json_sha256([stamps, file_sha256(expected) if expected.exists() else ""])
+    read = [*study.folder.glob("metrics/*.json"), *find_root().glob(f"params/expected/{study.name}.json")]
+    first = json_sha256([stamps, *(file_sha256(file) for file in sorted(read) if not file.name.startswith("00"))])
     return stamps | {study.notebooks[0].name: first}
 
 
 def stamp(study: Study, notebook: Notebook) -> str:
     """The SHA-256 of all that a notebook reads but for other pages."""
     names = ["params/local.yaml", "docs/references.bib", f"params/findings/{study.name}.yaml", *notebook.files]
-    names.append(f"notebooks/{notebook.name}.ipynb")
-    files = [file for name in names for file in sorted(find_root().glob(name))]
+    files = [file for name in (*names, f"notebooks/{notebook.name}.ipynb") for file in sorted(find_root().glob(name))]
     systems = [[system.run, system.label, system.group] for system in notebook.systems]
-    keys = {name: study.store.identity(name) for name in sorted(runs(study, notebook))}
+    found = {name: (study.store.identity(name), study.store.find(name)) for name in sorted(runs(study, notebook))}
+    keys = {name: [key, stored and (stored.published or stored.facts)] for name, (key, stored) in found.items()}
     return json_sha256([study.model_dump(mode="json"), systems, keys, [*map(file_sha256, files)], library()])
 
 

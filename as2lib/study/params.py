@@ -107,7 +107,7 @@ class Fit(Strict):
     @model_validator(mode="after")
     def _in_one_precision(self) -> Self:
         for budget in (self.transfer, self.adapt, self.direct):
-            if budget and self.precision:
+            if budget and self.precision and not budget.precision:
                 object.__setattr__(budget, "precision", self.precision)
         return self
 
@@ -182,7 +182,7 @@ class Cascade(Strict):
 
     encoder: str = Field(description="what it starts from, a key of `Params.encoders`, such as teacher/pointwise")
     exits: list[int] = Field(min_length=2, description="layers behind which there is a classifier")
-    alphas: Points[Drop] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratios in the tables")
+    alphas: Points[Annotated[float, Field(gt=0, lt=1)]] = Field([0.3, 0.4, 0.5], min_length=1, description="drop ratio")
     grid: Points[Drop] = Field([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], min_length=1, description="those combined in the figure")
     transfer: Pairs | None = Field(None, description="set with many candidates, learnt first; default: data.transfer")
     targets: dict[Name, Pairs] = Field({}, description="further sets to adapt to beside data.target, by name")

@@ -41,8 +41,8 @@ def load(
     weights: those of a fit that are "best" on dev, or its "last"; a ranker that is not trained counts as it is.
     `attrs["parameters"]` has those of each system's models.
     """
+    study.add(systems := list(systems))
     systems = [study.systems.get(system.run, system) for system in systems]  # with the seeds that the study gives it
-    study.add(systems)
     tables, parameters = {}, {}
     for system in systems:
         for run in system.runs(study):

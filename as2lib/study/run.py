@@ -195,9 +195,9 @@ def by_name(rows: Iterable[Row]) -> dict[str, Row]:
     return first
 
 
-def plan(study: Study, rows: Iterable[Row]) -> dict[str, Run]:
-    """Name → run, of these rows and of all that they are made from, parents before children."""
-    runs: dict[str, Run] = {}
+def plan(study: Study, rows: Iterable[Row], known: Mapping[str, Run] | None = None) -> dict[str, Run]:
+    """Name → run: those known, and those of these rows and of all that they are made from, parents before children."""
+    runs = dict(known or {})
 
     def add(run: Run) -> None:
         for parent in run.parent_runs():

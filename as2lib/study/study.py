@@ -104,8 +104,8 @@ class Study(params.Params):
         return Store(self, self.plan)
 
     def add(self, systems: Iterable[Row]) -> None:
-        """Plan the runs of further systems, such as those a notebook's reader makes up."""
-        self.plan.update(run.plan(self, systems) | self.plan)
+        """Plan the runs of further systems, such as those a notebook's reader makes up, by names of their own."""
+        self.plan.update(run.plan(self, systems, self.plan))
 
     def run(self, name: str, model: bool = False) -> StoredRun:
         """The run of that name, made first where it is missing.  model: with its weights, whatever is published."""

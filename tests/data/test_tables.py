@@ -233,8 +233,10 @@ def test_pairs_that_have_both_labels_are_counted(capfd):
     assert "1 pairs have both labels" in capfd.readouterr().err
 
 
-def test_a_table_in_memory_is_read_as_written_and_has_no_splits():
+def test_a_table_in_memory_and_its_index_are_read_as_written_and_it_has_no_splits(tmp_path):
     categories = FRAME.astype({"question_id": "category", "label": float})
+    FRAME.set_index("question_id").to_parquet(tmp_path / "my.parquet")
+    assert rows_of(load_pairs(tmp_path / "my.parquet", questions="all")) == ROWS
     for source in (FRAME, categories, Dataset.from_list(DICTS)):
         assert rows_of(load_pairs(source, questions="all")) == ROWS
         assert "no splits" in refusal(source, lambda table: load_pairs(table, "dev"))

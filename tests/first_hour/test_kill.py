@@ -49,7 +49,6 @@ def test_two_workers_one_killed_make_every_step_once_and_leave_the_same_scores(o
     assert len(alone[0]) == 3 * 4
     (root / "steps.txt").unlink()
     shutil.rmtree(root / "work")
-
     first = multiprocessing.get_context("fork").Process(target=killed)
     first.start()
     while not list(root.glob("work/runs/*.partial/spec.json")):

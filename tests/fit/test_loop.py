@@ -48,11 +48,9 @@ def test_the_dev_map_of_the_fit_is_that_of_ranking_later_also_where_probabilitie
     with torch.no_grad():
         model.classifier.out_proj.weight *= 10_000
     scores = score((result := fit(model, precision=precision)).model, DEV, ENCODER, precision)
-    of_odds, of_probabilities = (
-        summary(DEV["question_id"][:], DEV["label"][:], values, "mixed")["MAP"]
-        for values in (log_odds(scores.logits), scores.score)
-    )
-    assert result.facts["dev_MAP"] == of_odds > of_probabilities
+    question, label = DEV["question_id"][:], DEV["label"][:]
+    orders = (summary(question, label, of, "mixed")["MAP"] for of in (log_odds(scores.logits), scores.score))
+    assert result.facts["dev_MAP"] == next(orders) > next(orders)
 
 
 def test_a_fit_ends_where_a_callback_says_or_after_as_many_evaluations_without_a_better_one_as_patience_says():
@@ -133,6 +131,10 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     for name, other in (others | {"teachers": tiny.logits(PAIRS, seed=6)}).items():
         with pytest.raises(ValueError, match="another folder"):
             fit(**settings | {name: other})
+    own = {"loss": torch.nn.CrossEntropyLoss(torch.ones(2)), "folder": tmp_path / "own", "steps": 2}
+    assert same(fit(**own), fit(**own))
+    with pytest.raises(ValueError, match="another folder"):
+        fit(**own | {"loss": torch.nn.CrossEntropyLoss(torch.tensor([1.0, 9.0]))})
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_a_number_that_means_nothing_is_refused_by_its_name(name):
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_what_says_nothing_is_no_dev_set_and_nothing_to_learn_from(label, capsys):
+def test_what_says_nothing_or_is_learnt_is_no_dev_set_unless_that_is_allowed(label, capsys):
     alike = load_pairs([{**row, "label": label} for row in PAIRS.to_list()], questions="all")
     sets.note.cache_clear()
     result = fit(dev=alike)
@@ -153,10 +155,7 @@ def test_what_says_nothing_is_no_dev_set_and_nothing_to_learn_from(label, capsys
     assert "the last weights are kept" in capsys.readouterr().err
     with pytest.raises(ValueError):
         train(alike, tiny.classifier(), encoder=ENCODER, **SHORT)
-
-
-def test_a_dev_set_of_questions_that_are_learnt_is_refused_unless_that_is_allowed():
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError):  # questions that are learnt
         fit(dev=PAIRS)
     assert fit(dev=PAIRS, allow_shared_questions=True).facts["dev_MAP"] is not None
 
@@ -168,7 +167,8 @@ def test_pairs_in_any_form_are_those_that_load_pairs_reads_every_question_and_lo
     expected = train(load_pairs(table, questions="all"), tiny.classifier(), "ranknet", **options)
     assert expected.facts["pairs"] == len(PAIRS)
     apart = table.loc[table.groupby("question_id").cumcount().sort_values(kind="stable").index]
-    for form in (table, apart, Dataset.from_pandas(table).with_format("arrow"), tmp_path / "my.parquet"):
+    truths = Dataset.from_pandas(table.assign(label=table["label"].map(["false", "true"].__getitem__)))
+    for form in (table, apart, Dataset.from_pandas(table).with_format("arrow"), truths, tmp_path / "my.parquet"):
         assert same(train(form, tiny.classifier(), "ranknet", **options), expected)
     with pytest.raises(ValueError, match="rows"):
         train(apart, tiny.classifier(), "kd", tiny.logits(PAIRS), **options)

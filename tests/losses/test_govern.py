@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from as2lib.losses.govern import CLAMP, ca_mkd, govern, govern_ca, mean_ensemble
+from as2lib.losses.govern import CLAMP, ca_mkd, govern, govern_a_head, govern_ca, mean_ensemble
 
 PROBABILITIES = st.one_of(st.floats(0, 1, width=32), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 
@@ -56,3 +56,7 @@ def test_every_loss_equals_a_naive_loop(batch):
     assert ca_mkd(student, teachers, labels).soft.item() == pytest.approx(sum(soft) / len(soft), abs=1e-9)
     mean = [(s - sum(f) / len(f)) ** 2 for s, f, _ in rows]
     assert mean_ensemble(student, teachers).total.item() == pytest.approx(sum(mean) / len(mean), abs=1e-9)
+    one, wrong = teachers[:, :1], [(govern, student[:, None], teachers), (mean_ensemble, student.repeat(2), teachers)]
+    for loss, *arguments in (*wrong, (govern_a_head, one, one), (govern_a_head, one, teachers.repeat(1, 2))):
+        with pytest.raises(ValueError, match="expected"):
+            loss(*arguments)

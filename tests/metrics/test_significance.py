@@ -56,7 +56,7 @@ def test_statistics_equal_those_of_scipy(systems):
 
 def test_systems_that_cannot_be_paired_are_refused():
     series = [pd.Series([1, 2], index) for index in (["p", "q"], ["p", "r"], ["p", "p"])]
-    measures = per_question(["p", "p", "q"], [1, 0, 1], [1, 2, 3])  # whose columns are no seeds
+    measures = per_question(["p", "p", "q"], [1, 0, 1], [1, 2, 3], measures=["AP", "R@2"])  # whose columns are no seeds
     wrong = [([1, 2], [1, 2, 3]), ([1], [1]), ([1, np.nan], [1, 2]), series[:2], series[1:], (measures, measures)]
     for a, b in wrong:
         with pytest.raises(ValueError):

@@ -64,3 +64,6 @@ def test_the_published_27_364_9_is_a_gain_of_four_and_a_half_percent():
     assert counts[:3] == (27, 364, 9)
     assert counts.gain == pytest.approx(0.045)
     assert counts.p == pytest.approx(0.003933, abs=1e-6)  # 2 * P(X <= 9), X ~ B(36, 1/2)
+    for wrong in (lambda: gsb([], []), lambda: gsb([[0, 0]], [[1, 1]]), lambda: pair_recall_at_precision([1], [1], 90)):
+        with pytest.raises(ValueError, match="expected"):
+            wrong()

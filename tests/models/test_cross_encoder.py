@@ -57,10 +57,7 @@ def test_a_model_whose_label_0_means_yes_is_refused_wherever_it_is_opened(names,
 def test_a_tensor_that_is_missing_or_of_another_shape_is_named_in_one_line(tmp_path):
     saved(bert(), tmp_path)
     whole, name = load_file(tmp_path / "model.safetensors"), "bert.encoder.layer.1.output.dense.weight"
-    for weights in (
-        {key: value for key, value in whole.items() if key != name},
-        whole | {name: torch.zeros(16, 23)},
-    ):
+    for weights in ({key: value for key, value in whole.items() if key != name}, whole | {name: torch.zeros(16, 23)}):
         save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
         for open_model in (models.load, cross_encoder.build):
             with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]*$"):

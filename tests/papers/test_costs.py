@@ -78,8 +78,7 @@ def test_the_formula_of_a_model_over_words_is_what_it_computes(shape, rank):
 
 
 @pytest.mark.parametrize(
-    ("name", "overrides"),
-    [("wikiqa", {}), ("selqa", {}), ("wikiqa", {"data.target.test": ["wikiqa:test=answered"]})],
+    ("name", "overrides"), [("wikiqa", {}), ("selqa", {}), ("wikiqa", {"data.target.test": ["wikiqa:test=answered"]})]
 )
 def test_what_a_published_study_costs_and_which_answers_it_shares_are_known_without_texts(name, overrides, monkeypatch):
     def no_texts(*parts):

@@ -16,11 +16,6 @@ def report(root):
     return Report(Study.load("tiny"), "03_distillation", save=True)
 
 
-@pytest.fixture
-def files(root):
-    return root / "reports" / "tiny"
-
-
 def write_findings(root, *items, **names) -> None:
     (root / "params" / "findings").mkdir()
     content = {"names": names, "03_distillation": items}
@@ -32,13 +27,13 @@ def systems(**columns) -> pandas.DataFrame:
     return pandas.DataFrame({"MAP": [75.04, 60.0], "seeds": [2, 1], **columns}, index=names)
 
 
-def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, files):
+def test_a_table_is_saved_and_returned_as_what_jupyter_shows(report, root):
     html = report.show(systems(P=[1.5, 2.5]), "3.1", "The <systems>.", ["MAP"]).data
     assert "1.5" not in html  # of a column that is saved alone
     assert "The &lt;systems&gt;." in html
     assert "75.0" in html
-    assert "75.0" in (files / "tables" / "03_table_1.tex").read_text()
-    saved = pandas.read_csv(files / "tables" / "03_table_1.csv", index_col="run")
+    assert "75.0" in (root / "reports/tiny/tables/03_table_1.tex").read_text()
+    saved = pandas.read_csv(root / "reports/tiny/tables/03_table_1.csv", index_col="run")
     pandas.testing.assert_frame_equal(saved, systems(P=[1.5, 2.5]))
 
 
@@ -56,8 +51,8 @@ def test_what_is_published_on_another_set_than_the_target_has_its_name(root, stu
     assert f">{column}</th>" in table
 
 
-def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_is_removed(root, files):
-    kept = files / "tables" / "08_table_1.csv"
+def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_is_removed(root):
+    kept = root / "reports/tiny/tables/08_table_1.csv"
     kept.parent.mkdir(parents=True)
     kept.touch()
     with pytest.raises(ValueError, match="08_cascade: left out of tiny"):
@@ -65,11 +60,11 @@ def test_a_notebook_that_the_study_leaves_out_is_refused_before_anything_of_it_i
     assert kept.exists()
 
 
-def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, files):
+def test_a_figure_is_saved_and_shown_as_letters_and_lines(report, root):
     html = report.show(figures.forest(differences(), "Differences", "points"), "3.1", "Ours & theirs.").data
     assert "<svg" in html
     assert "Ours &amp; theirs." in html
-    assert {path.name for path in (files / "figures").iterdir()} == {"03_figure_1.png", "03_figure_1.svg"}
+    assert {path.name for path in (root / "reports/tiny/figures").iterdir()} == {"03_figure_1.png", "03_figure_1.svg"}
 
 
 def test_findings_are_shown_and_a_false_one_in_red(report, root):
@@ -95,18 +90,18 @@ def test_findings_stop_no_notebook_that_was_changed(report, root):
     assert "params/findings/tiny.yaml: 03_distillation, finding 1: " in report.findings().data
 
 
-def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_files_of_their_own(report, files):
+def test_numbers_are_recorded_by_row_by_pair_and_by_name_and_measured_times_in_files_of_their_own(report, root):
     pairs = pandas.MultiIndex.from_tuples([("mhs/3h1", "base/electra")], names=["a", "b"])
     report.record(systems(), questions=3)
     report.record(pandas.DataFrame({"low": [-0.5], "high": [float("nan")]}, pairs), prefix="pooled: ")
     report.show(systems(), "3.1", "Times.", timing=True)
     report.record(systems(), timing=True)
-    numbers = json.loads((files / "metrics" / "03.json").read_text())
+    numbers = json.loads((root / "reports/tiny/metrics/03.json").read_text())
     assert numbers["student/electra"] == {"MAP": 75.04, "seeds": 2}
     assert numbers["pooled: mhs/3h1 − base/electra"] == {"low": -0.5}
     assert numbers["questions"] == 3
-    assert (files / "metrics" / "03.timing.json").exists()
-    assert {path.name for path in (files / "tables").iterdir()} == {"03_table_1.timing.csv", "03_table_1.timing.tex"}
+    assert (root / "reports/tiny/metrics/03.timing.json").exists()
+    assert {path.name[10:] for path in (root / "reports/tiny/tables").iterdir()} == {".timing.csv", ".timing.tex"}
 
 
 def test_a_notebook_that_is_run_by_hand_writes_nowhere(root):

@@ -59,7 +59,6 @@ def test_publishing_adds_and_replaces_drops_nothing_and_refuses_an_index_with_a_
     assert sorted(entry["run"] for entry in after.values()) == sorted(entry["run"] for entry in before.values())
     [key] = after.keys() - before.keys()
     assert after[key]["run"] == TEACHER
-
     make_all(changed.store, [STUDENT])
     path = root / "reports" / "tiny" / "scores" / "index.json"
     path.write_text(f"<<<<<<< HEAD\n{path.read_text()}>>>>>>> theirs\n")

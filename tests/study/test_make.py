@@ -114,6 +114,8 @@ def test_a_student_is_asked_for_what_its_run_says_and_hears_each_teacher_of_its_
     [run] = Row("mhs/fold", "", "", **changed, seeds=(3,)).runs(fitted)
     parents = fitted.store.parents(run)
     monkeypatch.setattr(make, "train", train)
+    with pytest.raises(ValueError, match="expected other questions in "):
+        make.fit(Study.load("tiny", {"data.allow_shared_questions": False}).store, run, tmp_path)
     with pytest.raises(InterruptedError):
         make.fit(fitted.store, run, tmp_path)
     plain, ordering = (teacher_logits(teacher.model_folder, heard["pairs"]) for teacher in parents["teachers"])
@@ -159,6 +161,8 @@ def test_a_model_that_reads_no_order_learns_the_same_from_shuffled_lists_in_the_
     usual = replace(birnn, run="cosinet/list", spec=spec)
     shuffled = replace(birnn, run="cosinet/list-shuffled", spec={**spec, "shuffle": True})
     fitted.add([usual, shuffled])
+    with pytest.raises(ValueError, match="two that differ"):
+        fitted.add([replace(usual, spec={**spec, "alpha": 0.9})])
     [usual], [shuffled] = usual.runs(fitted), shuffled.runs(fitted)
     ours, theirs = (fitted.run(run.name).scores() for run in (shuffled, usual))
     assert fitted.store.identity(shuffled.name) != fitted.store.identity(usual.name)
@@ -189,10 +193,8 @@ def test_heads_and_exits_have_columns_of_their_own_and_models_read_what_they_sta
     assert {"head_0", "head_1"} <= set(fitted.run("mhs/2h1/seed-0").scores().columns)
     cascade = fitted.run("cascade/target/seed-0").scores()
     assert numpy.allclose(cascade["exit_2"], cascade["score"])
-    mean, heads, exits = (
-        models.load(fitted.run(f"{name}/seed-0").model_folder).config
-        for name in ("transfer/mean", "mhs/mean", "cascade/of-mean")
-    )
+    names = ("transfer/mean", "mhs/mean", "cascade/of-mean")
+    mean, heads, exits = (models.load(fitted.run(f"{name}/seed-0").model_folder).config for name in names)
     assert mean.model_type == "mean"
     assert (heads.reads, heads.body, heads.heads) == ("mean", 1, 2)
     assert (exits.exits, exits.backbone["model_type"]) == ([1, 2], "roberta")

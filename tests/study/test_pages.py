@@ -136,7 +136,6 @@ def test_a_study_makes_only_what_has_to_be_made_and_says_why(study_root, root_he
     assert not re.search("not all is made|profile", whole.stderr), whole.stderr
     assert lines(root / "fits.txt") == FITS
     assert reasons() == [None, None]
-
     page = root / "reports" / "tiny" / "01_data.html"
     page.write_text("an old page")
     os.utime(page, (0, 0))  # put back with its old times
@@ -207,6 +206,9 @@ def test_a_notebook_s_stamp_changes_with_what_decides_its_page(root, monkeypatch
     stamps = [stamp(), stamp(label="shared words"), stamp(Study.load("tiny", {"threads": 2}))]
     path.write_text(path.read_text().replace("01_data", "01_DATA"))
     stamps.append(stamp())
+    made = type("Made", (), {"published": False, "facts": {"seconds": 9}})
+    monkeypatch.setattr(study.store, "find", lambda name: made)
+    stamps.append(stamp())  # of a run that was made anew
     (root / "reports").mkdir()
     (root / "reports" / "bench.json").write_text("{}")
     stamps.append(stamp())

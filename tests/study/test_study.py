@@ -37,6 +37,7 @@ def test_overrides_are_dotted_or_nested_and_give_a_variant(root):
     assert (study.fit.adapt.steps, study.distillation.alpha, study.distillation.tau) == (5, 0.5, 2)
     assert study.variant.startswith("tiny-")
     assert Study.load("tiny").variant == "tiny"
+    assert Study.load("tiny", {"fit.precision": "bf16", "fit.adapt.precision": "float32"}).fit.adapt.precision != "bf16"
     assert Study.load(Study.load("tiny"), {"seeds": [1]}).seeds == [1]
 
 
