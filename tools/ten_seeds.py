@@ -3,8 +3,8 @@
 A student learns from what its teachers say of the training pairs, and a seed's students hear teachers of other seeds.
 `keep` copies these logits beside the published scores, `reports/<study>/answers/<run>.parquet`.  `fit` takes them, and
 published scores, from there in place of a second fit; a published run whose answers are not there it fits, and scores
-nothing anew; else it is `as2 fit`.  They leave once a study is whole: `gather` then leaves in `reports/<study>/scores`
-what the study's plan has of all that is published, under any study, and nothing else.
+nothing anew; else it is `as2 fit`, but for weights that no missing run needs.  They leave once a study is whole:
+`gather` then leaves in `reports/<study>/scores` what the study's plan has of all that is published, under any study.
 """
 
 import shutil
@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas
 
 import as2lib.papers  # noqa: F401  (which registers the rows)
-from as2lib.cli import main
 from as2lib.fit import loop
 from as2lib.paths import find_root
 from as2lib.study import Study, make
+from as2lib.study.fit_missing import fit_missing
 from as2lib.study.store import write_json
 
 
@@ -44,7 +44,8 @@ def fit(store, run, folder, progress=False):
     """`make.fit`, that makes no run whose answers are kept, and scores a published one as it is published."""
     stored, kept = store.find(run), answers(store.study.name, run.name)
     splits = {"dev", "test"} & set(run.data)
-    next_steps = [name for name, each in store.plan.items() if starts(store, each) == store.identity(run)]
+    needed = [store.plan[name] for name in store.needed(runs)]  # of those asked for
+    next_steps = [each.name for each in needed if starts(store, each) == store.identity(run)]
     if stored and next_steps and all(answers(store.study.name, name).exists() for name in next_steps):
         (folder / "model").mkdir(parents=True, exist_ok=True)  # a transfer step from which nothing is fitted any more
         return {}, stored.facts
@@ -92,5 +93,5 @@ loop.CHECKPOINT_SECONDS = 600.0  # 1.3 GB of MPNet, which each minute would cost
 
 if __name__ == "__main__":
     command, study, *runs = sys.argv[1:]
-    others = {"keep": keep, "gather": gather}
-    sys.exit(others[command](Study.load(study)) if command in others else main([command, study, *runs]))
+    commands = {"keep": keep, "gather": gather, "fit": lambda study: fit_missing(study.store, runs)}
+    sys.exit(bool(commands[command](Study.load(study))))
