@@ -16,7 +16,7 @@ def rate(step: int, steps: int, warmup: float, ratio: float | None = None) -> fl
     rise = round(warmup * steps)
     if ratio is None:
         return step / rise if step < rise else max(0.0, (steps - step) / max(1, steps - rise))
-    rise = max(1, int(rise / steps * steps))  # the floor of T · cut_frac, as the paper has it
+    rise = max(1, int(rise / steps * steps))  # at least one step
     place = step / rise if step < rise else max(0.0, 1 - (step - rise) / max(1, steps - rise))
     return (1 + place * (ratio - 1)) / ratio
 
@@ -26,7 +26,7 @@ def drawn_exit(schedule: str, exits: int, step: int, steps: int, seed: int) -> i
 
     schedule: "uniform" draws each exit with the same chance (what the paper uses); "round_robin" takes them in turn;
     "early" draws in the first three tenths of the steps each exit half as often as the one before, then uniformly.
-    Source: Cascade Transformer, section 4.3.1.
+    Source: Cascade Transformer, section 4.3.1; the numbers of "early" are ours.
     """
     if schedule == "round_robin":
         return step % exits

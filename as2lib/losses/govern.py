@@ -90,7 +90,7 @@ def ca_mkd(student: Tensor, teachers: Tensor, labels: Tensor, weight: float = 1.
 
     Arguments as in `govern_ca`.  weight: of the label's part; 0 gives a loss that differs from `govern_ca`
     in whom it follows alone.
-    Source: Zhang et al. 2022, without its loss on features, as GOVERN, section 4.4, compares with it.
+    Source: Zhang et al. 2022 (GOVERN, section 3.2; its 4.4 names Du et al. 2020), without its loss on features.
     """
     student, teachers = _read(student, teachers)
     y = labels.to(student.dtype)

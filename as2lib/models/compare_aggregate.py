@@ -28,8 +28,8 @@ class CompareAggregate(WordPairModel):
 
     The Cosinet paper says only that it takes the standard parameters. Three things are inferred from its 2.89 M
     parameters, which they give exactly (Wang and Jiang have one CNN, over the candidate, and 150 units): attention in
-    both directions, a CNN for each text, and 300 units.  A rank RNN has 2 × hidden units of both directions together,
-    whatever the windows: so the published counts.
+    both directions, a CNN for each text, and 300 units.  Attention without weights, and products to compare, are ours.
+    A rank RNN has 2 × hidden units of both directions together, whatever the windows: so the published counts.
     """
 
     config_class = CompareAggregateConfig

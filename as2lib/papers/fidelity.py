@@ -19,7 +19,7 @@ from as2lib.study import Study
 
 AGREES, LOOSELY, DIFFERS, NOT_HERE = STATES = ("agrees", "agrees within its tolerance", "differs", "not here")
 DEPTH = EXITS[-1]
-SIZE_TOLERANCE = 0.01  # a relative difference of a size up to this agrees: how a vocabulary is counted is not printed
+SIZE_TOLERANCE = 1.0  # percent, of a size or of operations: how a vocabulary is counted is not printed
 TOKENS = 128  # of a pair, in counts of operations
 VOCABULARY, POSITIONS = 50265, 514  # of RoBERTa, which the teachers of GOVERN are taken to have
 
@@ -27,11 +27,12 @@ VOCABULARY, POSITIONS = 50265, 514  # of RoBERTa, which the teachers of GOVERN a
 def numbers(study: Study) -> pandas.DataFrame:
     """One row a number, index `paper`, those that differ first.
 
-    state: "agrees" within half a unit of the last printed digit, sizes and operations of models also within 1 %;
-    "agrees within its tolerance", that of its row; "differs"; "not here" where it needs a set that is not.
+    state: "agrees" within half a unit of the last printed digit; "agrees within its tolerance", that of its row, 1 % of
+    sizes and operations of models; "differs"; "not here" where it needs a set that is not.
     """
     rows = paper_tables.of_every_paper(study, "fidelity").fillna({"note": ""})
     rows["computed"] = [computed(study, row.by, str(row.of)) for row in rows.itertuples()]
+    rows["tolerance"] = rows["tolerance"].fillna(rows["by"].isin(SIZES) * SIZE_TOLERANCE)
     rows["difference %"] = 100 * (rows["computed"] / rows["published"] - 1)
     rows["state"] = [state(row) for row in rows.itertuples()]
     rows["tolerance %"] = rows["tolerance"].where(rows["state"] == LOOSELY)
@@ -44,10 +45,8 @@ def state(row) -> str:
     if pandas.isna(row.computed):
         return NOT_HERE
     half = 0.5 * 10.0 ** -int(row.digits) + 1e-9
-    near = SIZE_TOLERANCE * abs(row.published) if row.by in SIZES else 0.0
-    tolerance = 0.0 if pandas.isna(row.tolerance) else row.tolerance / 100 * abs(row.published)
     gap = abs(row.computed - row.published)
-    return AGREES if gap <= max(half, near) else LOOSELY if gap <= tolerance else DIFFERS
+    return AGREES if gap <= half else LOOSELY if gap <= row.tolerance / 100 * abs(row.published) else DIFFERS
 
 
 def computed(study: Study, by: str, of: str) -> float:

@@ -37,7 +37,7 @@ class Report:
 
     def __init__(self, study: Study, notebook: str, save: bool | str = False):
         if notebook not in [page.name for page in study.notebooks]:
-            raise ValueError(f"{notebook}: left out of {study.name}, whose file has no such section, or no seeds")
+            raise ValueError(f"{notebook}: left out of {study.name}: no such section, no seeds, or no own pairs")
         self.study, self.notebook, self.number = study, notebook, notebook[:2]
         self.changed = study.variant != study.name  # parameters that are not those of the study's file
         self.folder = Path(save) if isinstance(save, str) else find_root() / "reports" / study.variant
@@ -164,7 +164,7 @@ class Report:
 
     def provenance(self) -> HTML:
         """What made the models that the notebook reads, and this page, in one line."""
-        by_chance = f"were no difference real, {0.05 * self.intervals:.1f} of them would exclude 0 by chance."
+        by_chance = f"were no difference real, {0.05 * self.intervals:.1f} of them at most would exclude 0 by chance."
         note = f"Intervals of differences on this page: {self.intervals}; {by_chance}" * bool(self.intervals)
         [notebook] = [page for page in self.study.notebooks if page.name == self.notebook]
         models = [self.study.run(name) for name in sorted(runs(self.study, notebook))]
