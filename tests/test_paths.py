@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 from filelock import Timeout
 
-from as2lib.paths import PACKAGE, find_root, local_folder, lock, model_origin, read_yaml, whole_file, work_folder
+from as2lib.paths import PACKAGE, find_root, local_folder, lock, model_origin, whole_file, work_folder
 from as2lib.study import Study, findings
 
 
@@ -73,12 +73,6 @@ def test_a_file_of_other_keys_is_refused_in_a_line_that_names_it(own_root, file,
     path.write_text(content)
     with pytest.raises(ValueError, match=rf"^[^\n ]*{file.split('/')[-1]}: [^\n]*expected [^\n]*$"):
         READERS[file]()
-
-
-def test_an_alias_and_a_merge_stand_for_what_they_name_and_an_exponent_makes_a_number(tmp_path):
-    path = tmp_path / "a.yaml"
-    path.write_text("a: &a {x: 1e-3}\nb: *a\nc:\n  <<: *a\n  y: [5E+2]")
-    assert read_yaml(path) == {"a": {"x": 1e-3}, "b": {"x": 1e-3}, "c": {"x": 1e-3, "y": [500.0]}}
 
 
 def test_a_file_and_a_folder_appear_whole_or_not_at_all(tmp_path):

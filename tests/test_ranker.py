@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 import torch
 from datasets import Dataset
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSequenceClassification
 
 from as2lib.data.encode import PairEncoder, word_tokenizer
 from as2lib.data.words import WordEncoder
@@ -83,17 +83,6 @@ def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does(kind, tmp
             assert by_text[text].parts == pytest.approx(expected, abs=1e-6)
         assert [one.position for one in ranker.rank(QUESTIONS[0], LISTS[0], top=1)] == [first[0].position]
         numpy.testing.assert_allclose(ranker.predict(pairs), scores.score, atol=1e-6)
-
-
-def test_the_score_of_one_label_is_its_sigmoid_by_transformers(tmp_path):
-    folder = saved("one label", tmp_path)
-    plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    words = AutoTokenizer.from_pretrained(folder)
-    with torch.inference_mode():
-        logits = plain(**words([QUESTIONS[0]] * 4, LISTS[0], padding=True, return_tensors="pt")).logits.double()
-    expected = sorted(logits[:, 0].sigmoid().tolist(), reverse=True)
-    ranked = Ranker.load(folder).rank(QUESTIONS[0], LISTS[0])
-    assert [one.score for one in ranked] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_last():

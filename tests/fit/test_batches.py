@@ -51,6 +51,7 @@ def test_targets_belong_to_their_pairs():
     question = Questions.together(pairs["question_id"][:]).code
     inputs, targets = Examples(pairs, encoder, teachers, question).batch([4, 0, 1])
     assert targets["candidates"].tolist() == Questions.together(question[[4, 0, 1]]).sizes.tolist()
+    assert [part.tolist() for part in Questions.together([0, 0, 0, 1, 2, 2]).parts(2)] == [[0, 1, 2], [3, 4, 5]]
     items = encoder.items(pairs["question"][:], pairs["answer"][:], pairs["question_id"][:])
     for place, row in enumerate([4, 0, 1]):
         real = inputs["attention_mask"][place].bool()

@@ -8,6 +8,7 @@ from as2lib.data import sets
 from as2lib.data.pairs import load_pairs
 from as2lib.fit import loop, train
 from as2lib.metrics.ranking import summary
+from as2lib.models.cascade import CascadeTransformer
 from as2lib.score import log_odds, score
 from tests.fit import tiny
 from tests.marks import BF16, needs_bf16
@@ -40,6 +41,13 @@ def test_the_kept_weights_are_those_of_the_best_dev_map_and_the_last_ones_are_th
     assert result.facts["best_step"] < 12
     assert torch.equal(torch.cat([value.flatten() for value in result.last.values()]), seen[12])
     assert fit(dev=None).last is None
+
+
+def test_the_exits_of_a_cascade_learn_as_its_schedule_says():
+    model, learnt = CascadeTransformer.from_backbone(tiny.classifier(), (1, 2)), []
+    model.register_forward_pre_hook(lambda _, read, asked: learnt.append(asked["only_exit"]), with_kwargs=True)
+    fit(model, dev=None, steps=4, schedule="round_robin")
+    assert learnt == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("precision", ["float32", BF16])

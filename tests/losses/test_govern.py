@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from as2lib.losses.govern import CLAMP, ca_mkd, govern, govern_a_head, govern_ca, mean_ensemble
+from as2lib.losses.govern import ca_mkd, govern, govern_a_head, govern_ca, mean_ensemble
 
 PROBABILITIES = st.one_of(st.floats(0, 1, width=32), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 
@@ -24,7 +24,7 @@ def naive_weights(teachers, y):
     """The paper's weights within these teachers, through exp and the cross entropy as it writes them."""
     if len(teachers) == 1:
         return [1.0]
-    clamped = [min(max(f, CLAMP), 1 - CLAMP) for f in teachers]
+    clamped = [min(max(f, 1e-6), 1 - 1e-6) for f in teachers]
     cost = [math.exp(-(y * math.log(f) + (1 - y) * math.log(1 - f))) for f in clamped]
     return [(1 - c / sum(cost)) / (len(teachers) - 1) for c in cost]
 

@@ -66,5 +66,7 @@ def test_128_candidates_at_0_3_by_the_exact_floors_and_without_dropping_the_mono
     assert cascade_cost(12, EXITS, 0.3, 128) * 128 == pytest.approx(81.0)  # the average batch over the layers
     assert sequential_cost(12, EXITS, 0.3, 128) == pytest.approx((4 * 128 + 6 * 90 + 8 * 63 + 10 * 45 + 12 * 32) / 1536)
     assert cascade_cost(12, EXITS, 0, 17) == 1.0
+    each = [cascade_cost(12, EXITS, 0.3, m) * m for m in (128, 17)]
+    assert cascade_cost(12, EXITS, 0.3, numpy.array([128, 17])) == pytest.approx(sum(each) / 145)
     assert [round(100 * cost(12, EXITS, 0.3)) - 100 for cost in (cascade_cost, sequential_cost)] == [-37, 54]  # Table 3
     assert sequential_cost(12, EXITS, 0) == pytest.approx(40 / 12)

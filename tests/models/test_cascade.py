@@ -43,6 +43,8 @@ def test_only_the_survivors_enter_the_next_layers_and_dropout_is_off():
         layer.register_forward_hook(lambda _, inputs, output, number=number: rows.update({number: len(inputs[0])}))
     ranking = model.rank(batch(13), [0.5, 0.0, 0.25])
     assert rows == {0: 13, 1: 7, 2: 7, 3: 7, 4: 6}
+    begins = model.exits[0].classifier[-1].weight  # as Glorot has it
+    assert 0.8 < begins.abs().max() / (6 / sum(begins.shape)) ** 0.5 <= 1
     assert torch.equal(model.rank(batch(13), [0.5, 0.0, 0.25]).scores, ranking.scores)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from as2lib import Study
-from as2lib.metrics.cost import SPECIAL_TOKENS, Lengths, forward_flops, operations, parameters
+from as2lib.metrics.cost import Lengths, forward_flops, operations, parameters
 from as2lib.models import cross_encoder
 from as2lib.models.cascade import CascadeTransformer
 from as2lib.models.compare_aggregate import CompareAggregate
@@ -23,7 +23,7 @@ from as2lib.papers.cosinet import rows as cosinet
 from as2lib.paths import find_root
 
 LENGTHS = Lengths(7, 10)
-TOKENS = 7 + 10 + SPECIAL_TOKENS
+TOKENS = 7 + 10 + 3
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2}
 ENCODERS = [{"model_type": family} for family in ("bert", "mpnet", "roberta")]
 ENCODERS += [{"model_type": "electra", "embedding_size": width} for width in (16, 12)]

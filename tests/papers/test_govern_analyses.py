@@ -6,6 +6,7 @@ import pandas
 import pytest
 from scipy import stats
 
+from as2lib.metrics.threshold import pair_pr_auc
 from as2lib.papers.govern import analyses
 from tests.papers.conftest import ROOT
 
@@ -28,6 +29,8 @@ def test_no_interval_is_narrower_than_that_over_questions(monkeypatch):
     study = SimpleNamespace(runs=runs.get, govern=SimpleNamespace(precisions=[0.9]))
     table = analyses.compare(study, pairs)
     assert (table[["low", "questions high"]].to_numpy() <= table[["questions low", "high"]].to_numpy()).all()
+    areas = {name: numpy.mean([pair_pr_auc(**each.scores().iloc[:, 1:]) for each in of]) for name, of in runs.items()}
+    numpy.testing.assert_allclose(table["difference"], [100 * (areas[a] - areas[b]) for a, b in pairs])
     turned = SimpleNamespace(runs=lambda name: runs[name][::-1], govern=study.govern)
     numpy.testing.assert_allclose(analyses.compare(turned, pairs), table)  # no seed counts for the others
 

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from as2lib import Study
-from as2lib.metrics.significance import holm
+from as2lib.metrics.significance import holm, seeds_needed, signed_rank, smallest_difference
 from as2lib.study import results
 from as2lib.study.run import UNSEEDED, Row
 
@@ -117,6 +117,9 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
     assert (row["seeds"], row["wins"] + row["losses"] + row["ties"]) == (3, 200)
     assert row["wins"] > row["losses"]
     assert row["seen at best"] < row["smallest seen"] < row["seen at worst"]
+    gaps = results.differences(scores, "a", "b").to_numpy()
+    assert row["smallest seen"] == pytest.approx(100 * smallest_difference([gaps]))
+    assert (row["Wilcoxon p"], row["seeds needed"]) == (signed_rank(gaps.mean(axis=1))[1], seeds_needed([gaps], 0.05))
     assert (row["published"], row["verdict"]) == (pytest.approx(5), "reproduced")
     assert row["p"] < 0.05
     assert not row["zero inside"]
@@ -124,7 +127,7 @@ def test_a_comparison_has_both_intervals_and_one_verdict():
 
 
 def test_both_questions_of_a_verdict_are_corrected_together():
-    scores = noisy({"a": 0.5, **{f"b{n}": 0.44 + n / 100 for n in range(8)}}, questions=60)
+    scores = noisy({"a": 0.5, **{f"b{n}": 0.44 + n / 100 for n in range(8)}}, 5, 60)
     pairs = [("a", f"b{n}") for n in range(8)]
     ours = results.compare(scores, pairs)["difference"]
     paper = pandas.DataFrame({"MAP": 80 - ours.droplevel("a") - 2.5}).rename_axis("run")
@@ -133,9 +136,9 @@ def test_both_questions_of_a_verdict_are_corrected_together():
     corrected = results.compare(scores, pairs, paper, together=pairs, margin=0.8)
     for name, raw in (("p Holm", "p"), ("published p Holm", "published p")):
         assert corrected[name].tolist() == pytest.approx(holm(tests[raw]))
-    told, ruled_out = (corrected[name] < results.ALPHA for name in ("p Holm", "published p Holm"))
-    assert set(corrected.loc[told & ~ruled_out, "verdict"]) <= {"reproduced"}
-    assert set(corrected.loc[~told & ~ruled_out, "verdict"]) <= {"undecided"}
+    told, ruled_out = (corrected[name] < 0.05 for name in ("p Holm", "published p Holm"))
+    assert {*corrected.loc[told & ~ruled_out, "verdict"]} == {"reproduced"}
+    assert {*corrected.loc[~told & ~ruled_out, "verdict"]} == {"undecided"}
     assert (corrected["smallest seen"] < corrected["Holm sees"]).all()
     two = results.compare(scores, pairs, paper, together=pairs[:2])  # the others are secondary
     assert two["p Holm"].notna().sum() == 2

@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from as2lib import Study
-from as2lib.paths import PACKAGE
 from as2lib.study.run import Row
 from tests.study.conftest import tiny_params
 
@@ -60,12 +59,6 @@ def test_a_study_is_a_name_a_file_or_what_a_file_has_under_its_one_key(root):
     (root / "params" / "tiny.yaml").write_text(yaml.safe_dump(keys))
     with pytest.raises(ValueError, match=r"^tiny.yaml: expected one key, study, [^\n]*$"):
         Study.load("tiny")
-
-
-@pytest.mark.parametrize("name", sorted({path.stem for path in (PACKAGE / "params").glob("*.yaml")} - {"local"}))
-def test_the_studies_that_come_along_are_read(monkeypatch, name):
-    monkeypatch.setenv("AS2_ROOT", str(PACKAGE.parent))
-    assert Study.load(name).name == name
 
 
 @pytest.mark.parametrize("loss", ["ce", "ranknet", "margin_mse", "listwise_kl", "my.own:loss"])
