@@ -65,6 +65,14 @@ def fit(store, run, folder, progress=False):
         make.score_tables = usual
 
 
+def fit_all(study: Study, runs: list[str]) -> bool:
+    """What an earlier call passed over, another run may need: folders without weights and answers are made again."""
+    for folder in (find_root() / "work" / "runs").glob("*[!l]/model"):  # none of a fit that is going on, `.partial`
+        if not any(folder.iterdir()) and not (folder.parent / "logits").exists():
+            shutil.rmtree(folder.parent)
+    return fit_missing(study.store, runs)
+
+
 def gather(study: Study) -> None:
     """Replace a study's published scores by those of its plan, from wherever they are published."""
     store, entries, runs = study.store, {}, []
@@ -93,5 +101,5 @@ loop.CHECKPOINT_SECONDS = 600.0  # 1.3 GB of MPNet, which each minute would cost
 
 if __name__ == "__main__":
     command, study, *runs = sys.argv[1:]
-    commands = {"keep": keep, "gather": gather, "fit": lambda study: fit_missing(study.store, runs)}
+    commands = {"keep": keep, "gather": gather, "fit": lambda study: fit_all(study, runs)}
     sys.exit(bool(commands[command](Study.load(study))))
