@@ -31,7 +31,7 @@ LABELS_ALONE = {"len(study.teachers)": "0", '[f"teacher/{name}" for name in stud
     "changes",
     [
         {"alpha = 0.1": "alpha = 0.9", "study.seeds[0]": "study.seeds[-1]", 'measure = "MAP"': 'measure = "P@1"'},
-        {'rival = "mhs/3h1"': 'rival = "base/electra"', '"transfer/student/seed-0"': '"base/electra/seed-0"'},
+        {"rival = of.mhs": 'rival = "base/electra"', '"transfer/student/seed-0"': '"base/electra/seed-0"'},
         LABELS_ALONE | {'loss = "per_head"': 'loss = "ranknet"'},
         LABELS_ALONE
         | {'loss = "per_head"': "loss = lambda output, targets: -(output.logits[:, 1] * targets['labels']).mean()"},
