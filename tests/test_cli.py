@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),
         ("score bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
-        ("score bm25 my.tsv --trec z.run --out kept.tsv/z.csv", "kept.tsv"),
+        ("score bm25 model --trec z.run --out model/z.csv", "than those that are read"),
         ("score bm25 my.tsv --out model", "model"),
         ("compare one.run two.run one.qrels", "one.qrels: expected two judged questions"),
         ("rank bm25 question -5", "-5"),

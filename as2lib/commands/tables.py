@@ -67,7 +67,7 @@ def require_place(path: str | Path | None, suffixes: tuple[str, ...] = (), *othe
     if suffixes and Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path}: expected a file that ends in {', '.join(suffixes)}")
     place, names = Path(path).resolve(), [Path(other).resolve() for other in others if other is not None]
-    if place in names or (place.exists() and not place.is_file()):
+    if {place, *place.parents} & {*names} or (place.exists() and not place.is_file()):
         raise ValueError(f"{path}: expected a file, another than those that are read or written")
     place.parent.mkdir(parents=True, exist_ok=True)
 
