@@ -16,7 +16,7 @@ def rate(step: int, steps: int, warmup: float, ratio: float | None = None) -> fl
     rise = round(warmup * steps)
     if ratio is None:
         return step / rise if step < rise else max(0.0, (steps - step) / max(1, steps - rise))
-    rise = max(1, int(rise / steps * steps))  # at least one step
+    rise = max(1, int(rise / steps * steps))  # rounded as in published fits: one step less at times
     place = step / rise if step < rise else max(0.0, 1 - (step - rise) / max(1, steps - rise))
     return (1 + place * (ratio - 1)) / ratio
 
