@@ -59,12 +59,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def line_of(error: Exception, name: str = "as2") -> str | None:
-    """The line of an error about what a user gave: of an option, of a file, or a ValueError or KeyError that this
-    package raised; None for any other, whose traceback says the cause.
+    """The line of an error about what a user gave or installed: of an option, a file, a module, or a ValueError or
+    KeyError that this package raised; None for any other, whose traceback says the cause.
     """
     if hasattr(error, "format_message"):  # an option or an argument that typer refuses
         return f"{' '.join(error.format_message().split())}; `{name} --help` says what it takes"
-    raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename).resolve()
-    if isinstance(error, OSError) or (isinstance(error, ValueError | KeyError) and raised_in.is_relative_to(PACKAGE)):
+    raised_here = Path(traceback.extract_tb(error.__traceback__)[-1].filename).resolve().is_relative_to(PACKAGE)
+    if isinstance(error, OSError | ModuleNotFoundError) or (raised_here and isinstance(error, ValueError | KeyError)):
         return " ".join(str(error.args[0] if isinstance(error, KeyError) else error).split())
     return None

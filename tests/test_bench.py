@@ -25,7 +25,6 @@ def test_the_page_quotes_what_was_measured():
     assert quotes
     for module, row, number, key in quotes:
         key = {"×": "ratio", "%": "saved %"}.get(key, key)
-        decimals = len(number.partition(".")[2])
-        assert round(claims[module]["rows"][row][key], decimals) == float(number), (module, row)
+        assert round(claims[module]["rows"][row][key], len(number.partition(".")[2])) == float(number), (module, row)
     row = claims["predicting"]["rows"]["float32, 300 pairs"]  # 344.6 million operations each
     assert round(1000 * row["fast"] / row["pairs"] / 344.6, 4) == frontier.MS_A_MILLION

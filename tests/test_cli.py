@@ -29,13 +29,14 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("rank bm25 my.tsv --out x.run.gz", "x.run.gz"),
         ("score bm25 my.tsv --out kept.txt", "kept.txt"),
         ("score base/electra/seed-0 --drop 0.3", "PAIRS"),
+        ("score model", "PAIRS"),
         ("score bm25 my.tsv --trec my.tsv", "my.tsv"),
         ("score model bad.tsv --out kept.tsv", "bad.tsv, row 90"),
         ("compare bad.tsv bad.tsv my.tsv --out kept.tsv", "my.tsv"),
         ("score bm25 my.tsv --trec z.tsv --out ./z.tsv", "z.tsv"),
         ("score bm25 model --trec z.run --out model/z.csv", "than those that are read"),
         ("score bm25 my.tsv --out model", "model"),
-        ("compare one.run two.run one.qrels", "one.qrels: expected two judged questions"),
+        ("compare one.run one.run one.qrels", "one.qrels: expected two judged questions"),
         ("rank bm25 question -5", "-5"),
         ("rank org/gone question candidate", "params/local.yaml: maps org/gone"),
         ("plan braces.yaml", "braces.yaml"),
@@ -57,6 +58,8 @@ def files(folder: Path) -> dict[Path, bytes]:
         ("score bm25 my.tsv --trec model", "expected a file"),
         *((f"score model my.tsv --measures {name}", name) for name in ("Nothing@3", "P@0")),
         ("plan sample --set nope=1", "nope"),
+        ("plan sample --set fit.adapt.epochs=1", "sample.yaml: fit.adapt: expected either"),
+        ("train my.tsv --model model --out x --loss gone.losses:mse", "gone"),
         ("fit sample no/such/run", "no/such/run"),
     ],
 )
@@ -64,8 +67,7 @@ def test_a_mistake_is_one_line_that_names_it_and_leaves_what_is_there(folder, ca
     Path("braces.yaml").write_text("study: braces\n{{ title }}: 1\n")
     Path("params").mkdir()
     Path("params/local.yaml").write_text("local: {org/gone: nowhere}\n")
-    for name in ("one.run", "two.run"):
-        Path(name).write_text("q1 Q0 a 1 2.0 x\n")
+    Path("one.run").write_text("q1 Q0 a 1 2.0 x\n")
     Path("one.qrels").write_text("q1 0 a 1\nq1 0 b 0\n")
     for name in ("kept.tsv", "kept.txt"):
         Path(name).write_text("what was here before\n")
@@ -74,8 +76,7 @@ def test_a_mistake_is_one_line_that_names_it_and_leaves_what_is_there(folder, ca
     Path("bad.tsv").write_text("\n".join(lines) + "\n")
     before = files(folder)
     assert main(shlex.split(command)) == 2
-    start = f"as2 {command.split()[0]}:"
-    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith(start)]
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith(f"as2 {command.split()[0]}:")]
     assert named in line
     assert files(folder) == before
 

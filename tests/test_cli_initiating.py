@@ -83,8 +83,7 @@ def test_a_study_is_planned_before_any_file_of_its_encoder_is_here_and_fitted_fr
     assert main(["fit", "my", "base/pointwise/seed-0"]) == 0
     assert main(["plan", "my"]) == 0
     assert re.search(r"base/pointwise/seed-0 +done", capsys.readouterr().out)
-    identity = Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"]
-    assert identity == {"hub": CACHED, "commit": COMMIT}
+    assert Study.load("my").store.ingredients("base/pointwise/seed-0")["weights"] == {"hub": CACHED, "commit": COMMIT}
 
 
 def test_an_order_that_gives_the_labels_away_is_not_the_studys(folder, capsys):

@@ -58,8 +58,7 @@ def rank(
     if out and Path(out).suffix.lower() in tables.RUN_SUFFIXES:
         tables.write_trec(table, out, model)
     else:
-        columns = "question_id rank candidate_id position score log_odds answer"
-        tables.write_table(table.filter(columns.split()), out)
+        tables.write_table(table.filter("question_id rank candidate_id position score log_odds answer".split()), out)
 
 
 def score(
@@ -105,9 +104,10 @@ def score(
         ranker = options.load_ranker(model, study, drop=drop, max_length=max_length, model=own_model, **computing)
         title, table = Path(pairs).name, tables.score_pairs(ranker, texts, batch_size)
     else:
-        if [precision, drop, backend, device, batch_size, max_length, own_model] != ["float32"] + 6 * [None]:
-            raise ValueError("expected PAIRS with an option of the ranker; without them a run's own scores are read")
         title, loaded = split or "test", options.load_study(study)
+        settings = {precision, drop, backend, device, batch_size, max_length, own_model} - {"float32", None}
+        if settings or model not in loaded.plan:
+            raise ValueError("expected PAIRS beside a ranker, or a run of the study alone, whose own scores are read")
         options.require_made(loaded, model, model=False)
         table = loaded.run(model).scores(title)
     if trec:

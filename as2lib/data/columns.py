@@ -27,11 +27,12 @@ class NoLabels(ValueError):
 def columns_of(names: Sequence[Any], source: str, labelled: bool) -> dict[str, Any]:
     """Our columns → a source's, of which `Query ID` is `queryid`; those that are not read are said once.
 
-    Raises ValueError where columns hold a question's candidates, where two could be one of ours, and where question,
-    answer or label is missing: `NoLabels` for the label.
+    Raises ValueError where columns hold a question's candidates and none is a label, where two could be one of ours,
+    and where question, answer or label is missing: `NoLabels` for the label.
     """
     words = [(name, re.sub(r"[^a-z0-9]", "", str(name).lower())) for name in names]
-    if sides := [name for name, word in words if SIDES.fullmatch(word)]:
+    sides = [name for name, word in words if SIDES.fullmatch(word)]
+    if sides and "label" not in dict(words).values():  # it is of a row's own candidate
         way_out = "docs/own_data.md has the lines of pandas that make such rows"
         raise ValueError(f"{source}: {listed(sides)}: expected a row for each candidate and its label; {way_out}")
     columns = {}

@@ -98,7 +98,7 @@ def split_part(part: str) -> tuple[str, str | None]:
     """What a study writes as `source:split`, or `source` for a file without splits, as (source, split)."""
     named, apart, others = part.partition(APART)
     source, _, split = named.rpartition(":")
-    return (source, split + apart + others) if source else (part, None)
+    return (source or named, (split if source else "") + apart + others or None)
 
 
 def apart_from(part: str, others: Sequence[str]) -> str:
@@ -221,8 +221,7 @@ def _files(path: Path, split: str | None, hub: HubSet = Location.hub) -> Locatio
     if not split_files:
         raise ValueError(f"{path}: expected train, dev or test files ({', '.join(SUFFIXES)}) in this folder, got none")
     _require_split(str(path), split, tuple(split_files))
-    files = split_files[split]
-    return Location("files", files[0].name, split, files, hub=hub)
+    return Location("files", split_files[split][0].name, split, split_files[split], hub=hub)
 
 
 def _split_files(folder: Path, split: str, hub: HubSet) -> tuple[Path, ...]:

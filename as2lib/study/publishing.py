@@ -31,8 +31,7 @@ def publish(study: Study, names: list[str] | None = None) -> list[str]:
         entries[run.identity] = _write(run, store)
         sources |= {part: store.data_identity(part) for parts in run.run.data.values() for part in parts}
         sources |= {encoder: store.encoder_identity(encoder) for encoder in run.run.encoders}
-    replaced = {run.name for run in runs}
-    entries |= {key: entry for key, entry in index["runs"].items() if entry["run"] not in replaced}
+    entries |= {key: entry for key, entry in index["runs"].items() if entry["run"] not in [run.name for run in runs]}
     if runs:
         by_run = sorted(entries.items(), key=lambda item: item[1]["run"])
         write_json(store.index_folder / "index.json", {"sources": dict(sorted(sources.items())), "runs": dict(by_run)})

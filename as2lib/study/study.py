@@ -152,7 +152,8 @@ def problems(error: ValidationError) -> str:
     lines = []
     for detail in error.errors():
         got = "" if detail["type"] == "value_error" else f", got {detail['input']!r:.60}"  # it names the value itself
-        lines.append(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}{got}".removeprefix(": "))
+        key, problem = ".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, ")
+        lines.append(f"{key}: {problem}{got}".removeprefix(": "))
     return "; ".join(lines)
 
 

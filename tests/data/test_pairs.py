@@ -134,10 +134,10 @@ def test_questions_whose_answer_or_whole_list_is_known_are_left_out_and_the_iden
     rows += [("d", "who was not?", "Bob", 1), ("d", "who was not?", "Ann", 0)]  # a whole list of train
     rows += [("e", "whose?", "Bob", 0), ("e", "whose?", "so", 0), ("e", "whose?", "Eve", 1)]  # sentences, no answer
     write(tmp_path / "test.tsv", rows)
-    test = f"{tmp_path}:test"
-    apart = sets.apart_from(test, [f"{tmp_path}:train"])
-    assert set(load_parts([apart])["question_id"]) == {"e"}
-    assert sets.identity(*sets.split_part(apart)) != sets.identity(*sets.split_part(test))
+    for test, train in ((f"{tmp_path}:test", f"{tmp_path}:train"), (f"{tmp_path}/test.tsv", f"{tmp_path}/train.tsv")):
+        apart = sets.apart_from(test, [train])
+        assert set(load_parts([apart])["question_id"]) == {"e"}
+        assert sets.identity(*sets.split_part(apart)) != sets.identity(*sets.split_part(test))
     known = sets.identity(*sets.split_part(sets.apart_from("selqa:test", ["selqa:dev=first80%"])))
     assert known["apart"] == [sets.identity("selqa", "dev=first80%")]
 

@@ -216,6 +216,7 @@ def test_a_row_that_holds_a_question_with_its_candidates_is_refused_by_their_nam
     for source in (rows, pd.read_parquet(tmp_path / "my.parquet"), tmp_path / "my.jsonl", tmp_path / "my.parquet"):
         line = refusal(source, lambda source: load_pairs(source, questions=None))
         assert f": {names}: expected a row for each candidate" in line
+    assert len(load_pairs([{"query": "Who?", "answer": "gold", **columns, "label": 1}])) == 1
 
 
 def test_pandas_makes_pairs_of_such_rows_as_the_docs_say():
