@@ -65,8 +65,7 @@ def assert_alone_as_in_a_batch(folder):
     ranker = Ranker.load(folder)
     alone = [ranker.rank(QUESTION, [text])[0].log_odds for text in CANDIDATES]
     assert numpy.std(alone) > 1e-3  # the texts are told apart
-    together = by_position(ranker.rank(QUESTION, CANDIDATES))
-    numpy.testing.assert_allclose(together, alone, atol=1e-5, rtol=1e-5)
+    numpy.testing.assert_allclose(by_position(ranker.rank(QUESTION, CANDIDATES)), alone, atol=1e-5, rtol=1e-5)
     numpy.testing.assert_allclose(by_position(ranker.rank(QUESTION, CANDIDATES, batch_size=2)), alone, atol=1e-5)
 
 

@@ -87,8 +87,7 @@ def test_every_kind_of_model_ranks_many_questions_a_call_as_score_does(kind, tmp
 
 def test_a_cascade_drops_candidates_at_its_exits_and_says_which_one_read_each_last():
     built, encoder = model("cascade")
-    batch = encoder.collate(encoder.items([QUESTIONS[0]] * 4, LISTS[0], [0] * 4))
-    expected = built.eval().rank(batch, 0.5)
+    expected = built.eval().rank(encoder.collate(encoder.items([QUESTIONS[0]] * 4, LISTS[0], [0] * 4)), 0.5)
     alone = {one.position: one for one in Ranker(built, encoder).rank(QUESTIONS[0], LISTS[0])}
     ranked = Ranker(built, encoder, drop=0.5).rank(QUESTIONS, LISTS)[0]
     assert [one.position for one in ranked] == expected.order.tolist()

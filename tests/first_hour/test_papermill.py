@@ -64,6 +64,5 @@ def test_papermill_runs_a_file_outside_a_project_in_the_clone_of_the_library(els
     Path("sample.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     options = ["-f", "sample.yaml", "-y", "overrides: {threads: 2}", "--log-level=ERROR", "--no-progress-bar"]
     papermill.main(["in.ipynb", "out.ipynb", *options], standalone_mode=False)
-    shown = nbformat.read("out.ipynb", as_version=4).cells[-1].outputs[0].text
-    assert shown == "mine | 2\n"
+    assert nbformat.read("out.ipynb", as_version=4).cells[-1].outputs[0].text == "mine | 2\n"
     assert {path.name for path in elsewhere.iterdir()} == {"in.ipynb", "out.ipynb", "sample.yaml"}

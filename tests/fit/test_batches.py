@@ -27,8 +27,7 @@ def test_an_epoch_of_whole_questions_has_every_question_once_with_its_candidates
         assert sorted(row for batch in epoch for row in batch) == list(range(len(question)))
         for batch in epoch:
             runs = Questions.together(question[batch]).sizes.tolist()
-            firsts = numpy.cumsum([0, *runs[:-1]])
-            assert runs == [sizes[question[batch[first]]] for first in firsts]
+            assert runs == [sizes[question[batch[first]]] for first in numpy.cumsum([0, *runs[:-1]])]
             assert all(b == a + 1 for a, b in pairwise(batch) if question[a] == question[b])
     assert abs(numpy.mean([len(batch) for batch in about_16]) - 16) < 3
     assert all(len(batch) * whole.length[batch].max() <= 500 for batch in bounded)

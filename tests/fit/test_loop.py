@@ -90,10 +90,10 @@ def test_a_gradient_is_clipped_to_one_length_and_without_one_no_weight_changes()
     assert torch.equal(after(0, 0), tiny.weights(tiny.classifier()))
 
 
-@pytest.mark.parametrize("warmup", [0.1, 0.0])
-def test_the_first_step_of_a_warm_up_moves_nothing(warmup):
+@pytest.mark.parametrize(("warmup", "ratio", "nothing"), [(0.1, None, True), (0.0, None, False), (0.1, 32.0, False)])
+def test_the_first_step_of_a_warm_up_moves_nothing_but_that_of_a_slanted_triangle_does(warmup, ratio, nothing):
     step = {"steps": 20, "evaluate_every": 1, "warmup": warmup, "callbacks": [lambda entry, model: True]}
-    assert torch.equal(tiny.weights(fit(**step).model), tiny.weights(tiny.classifier())) == (warmup > 0)
+    assert torch.equal(tiny.weights(fit(**step, ratio=ratio).model), tiny.weights(tiny.classifier())) == nothing
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_caller_had_set():

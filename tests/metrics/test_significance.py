@@ -37,8 +37,7 @@ def test_either_test_is_the_share_of_all_signs_of_differences_or_of_pratts_ranks
 def test_many_differences_are_signed_at_random_and_the_same_seed_gives_the_same_p():
     gap = np.random.default_rng(3).normal(0.15, 1, 203)
     p = compare(gap, np.zeros(203)).p
-    expected = 2 * stats.norm.sf(abs(gap.sum()) / np.sqrt((gap**2).sum()))
-    assert p == pytest.approx(expected, abs=0.01)
+    assert p == pytest.approx(2 * stats.norm.sf(abs(gap.sum()) / np.sqrt((gap**2).sum())), abs=0.01)
     assert compare(gap, np.zeros(203)).p == p
     assert compare(gap, np.zeros(203), seed=1).p != p
     assert compare(10 + gap, np.zeros(203), resamples=99).p == 1 / 100
@@ -117,8 +116,7 @@ def test_targets_count_by_their_questions_and_are_drawn_by_themselves():
     [estimate] = over_questions_and_seeds([[small, large]])
     # nothing differs within a target: nothing is left to chance, though the targets differ
     assert estimate[:3] == pytest.approx((-0.05, -0.05, -0.05))
-    generator = np.random.default_rng(7)
-    twice = [differences(generator, 60, 3, 0.3, 0, 0.1) + 0.1] * 2
+    twice = [differences(np.random.default_rng(7), 60, 3, 0.3, 0, 0.1) + 0.1] * 2
     alone, both = over_questions_and_seeds([twice[:1]])[0], over_questions_and_seeds([twice])[0]
     assert both.difference == pytest.approx(alone.difference)
     assert both.high - both.low < alone.high - alone.low

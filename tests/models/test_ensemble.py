@@ -15,6 +15,13 @@ def test_the_softmax_of_mean_logits_is_the_mean_softmax():
     assert numpy.isfinite(ensemble.mean_logits([numpy.array([[-900.0, 900.0]])])).all()
 
 
+def test_tuned_weights_are_the_first_of_equal_ones_which_are_all_the_same_and_else_the_best_that_were_tried():
+    scores = numpy.random.default_rng(0).random((3, 20))
+    assert ensemble.tuned_weights(scores, lambda _: 1.0, 5, 0) == pytest.approx([1 / 3] * 3)
+    weights = ensemble.tuned_weights(scores, lambda mean: -float(abs(mean - scores[1]).sum()), 40, 0)
+    assert weights[1] > 0.7
+
+
 def test_logistic_regression_is_that_of_scikit_learn():
     scores, label = numpy.random.default_rng(0).random((2, 40)), numpy.arange(40) % 2
     expected = LogisticRegression().fit(scores.T, label).decision_function(scores.T)

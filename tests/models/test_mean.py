@@ -32,8 +32,7 @@ def of_mean(plain, inputs):
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("family", BACKBONES)
 def test_the_familys_classifier_reads_the_mean_of_the_real_tokens(family, attention, tmp_path):
-    saved = classifier(family).eval()
-    saved.save_pretrained(tmp_path)
+    classifier(family).eval().save_pretrained(tmp_path)
     plain = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
     mean = MeanForSequenceClassification.from_classifier(cross_encoder.build(tmp_path))
     cross_encoder.set_attention(mean, attention)

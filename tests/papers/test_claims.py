@@ -22,8 +22,7 @@ NAN = float("nan")
     ],
 )
 def test_every_verdict(claim, low, high, published, verdict):
-    said = {"claim": claim, "published": published, "margin": 0.8}
-    assert claims.verdict(said, low, high) == verdict
+    assert claims.verdict({"claim": claim, "published": published, "margin": 0.8}, low, high) == verdict
 
 
 def test_every_claim_of_equality_has_a_margin_and_where_it_comes_from(root):
@@ -44,8 +43,7 @@ def test_a_claim_that_is_counted_is_judged_by_every_seed(invented, monkeypatch, 
 def test_a_study_that_has_run_nothing_judges_nothing(root):
     study = Study.load("tiny")
     study.store.find = lambda name, model=False: None
-    table = claims.table(study)
-    assert set(table["verdict"]) == {claims.NOT_TESTABLE}
+    assert set(claims.table(study)["verdict"]) == {claims.NOT_TESTABLE}
 
 
 def test_claims_are_judged_by_the_runs_and_published_differences_are_of_the_studys_set(invented, monkeypatch):
@@ -65,8 +63,7 @@ def test_a_claim_that_rests_on_one_seed_has_numbers_and_no_verdict(invented):
     mhs = claims.table(one, ["CERBERUS"]).set_index(["a", "b"]).loc[("mhs/3h1", "hydra/3h1")]
     assert (mhs["verdict"], mhs["reason"], mhs["seeds"]) == (claims.NOT_TESTABLE, claims.ONE_SEED, 1)
     assert pandas.notna(mhs["difference"])
-    counted = claims.table(one, ["CERBERUS"]).query("metric == 'questions'")
-    assert set(counted["reason"]) == {claims.ONE_SEED}
+    assert set(claims.table(one, ["CERBERUS"]).query("metric == 'questions'")["reason"]) == {claims.ONE_SEED}
 
 
 def test_a_claim_is_testable_where_our_teachers_stand_for_the_papers(invented):
@@ -83,8 +80,7 @@ def test_a_difference_is_that_of_every_other_page(invented):
     rows = [study.systems[name] for name in ("mhs/3h1", "student/electra")]
     test = results.compare(results.load(study, rows), [("mhs/3h1", "student/electra")], measure="P@1").iloc[0]
     pair = (claims.Side("mhs/3h1", ""), claims.Side("student/electra", ""), "P@1")
-    interval = claims.intervals(study, [pair])[pair]
-    assert interval == pytest.approx(test[claims.INTERVAL].to_dict())
+    assert claims.intervals(study, [pair])[pair] == pytest.approx(test[claims.INTERVAL].to_dict())
 
 
 def test_measures_over_all_pairs_and_recalls_are_judged_over_questions_and_seeds(invented, sections):

@@ -49,13 +49,23 @@ def test_a_ranker_pays_each_stage_for_what_is_left_with_floors():
     assert operations(two, sizes) == 5 + 5 + 100 * (2 + 4) / 2  # 1 and 3 fall
 
 
+def test_an_ensemble_pays_for_each_member_and_a_cascade_once_for_each_layer():
+    study = Study.load("wikiqa")
+    single = frontier.of_one_stage(study, beyond.ranked(study))
+    price = {name: pipeline.work[0].candidate for name, pipeline in single.items()}
+    assert price["ensemble/students"] == sum(price[f"student/{name}"] for name in study.teachers)
+    assert price["lexical/word_overlap"] == 0
+    for pipeline in (each for each in frontier.cascades(study, single) if each.scheme.method == "CT"):
+        depth = (study.cascade.exits[-1] if pipeline.scheme.alpha else pipeline.scheme.layers) / study.cascade.exits[-1]
+        assert sum(stage.candidate for stage in pipeline.work) == pytest.approx(depth * price[pipeline.systems[0]])
+
+
 def test_shares_of_bootstrap_samples_sum_to_the_mean_size_of_the_front_and_do_not_change():
     generator = numpy.random.default_rng(0)
     values, cost = generator.random((30, 6)), numpy.array([0, 1, 1, 2, 3, 4])
     values[:, 5] = values[:, 4] - 0.1  # dearer, and worse on every question
     shares = frontier.shares(cost, values, 200)
-    assert shares[0] == 1  # nothing is as cheap
-    assert shares[5] == 0
+    assert (shares[0], shares[5]) == (1, 0)  # nothing is as cheap as the first
     assert shares[1] + shares[2] <= 1
     numpy.testing.assert_array_equal(shares, frontier.shares(cost, values, 200))
 

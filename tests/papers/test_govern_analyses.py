@@ -73,8 +73,7 @@ def test_independent_teachers_reach_what_condorcet_says_and_copies_gain_nothing(
     assert condorcet(2, 0.7) == pytest.approx(0.49 + 0.21)  # a draw counts one half
     generator = numpy.random.default_rng(0)
     label = generator.integers(0, 2, 20_000)
-    right = generator.random((5, len(label))) < 0.7
-    teachers = numpy.where(right, label, 1 - label) * 0.2 + 0.4
+    teachers = numpy.where(generator.random((5, len(label))) < 0.7, label, 1 - label) * 0.2 + 0.4
     shares = premise(label, teachers)
     assert shares.correlation == pytest.approx(0, abs=0.02)
     assert shares.vote == pytest.approx(shares.condorcet, abs=0.01)

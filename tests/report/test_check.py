@@ -54,8 +54,7 @@ def test_an_edited_table_is_said_and_its_new_hash_is_not_written(metrics, tmp_pa
     table = tmp_path / "reports" / "selqa" / "tables" / "03_table_1.csv"
     table.parent.mkdir()
     table.write_text("run,MAP\nmhs/3h1,76.9\n")
-    study = Study.load("selqa")
-    check.write_manifest(study)
+    check.write_manifest(Study.load("selqa"))
     manifest = (tmp_path / "reports" / "selqa" / "manifest.json").read_bytes()
     commit(tmp_path)
     assert main(["check", "selqa"]) == 0

@@ -156,8 +156,7 @@ def test_equality_is_out_of_reach_where_questions_alone_forbid_it_and_else_undec
 
 
 def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out():
-    generator = numpy.random.default_rng(0)
-    seeds = generator.normal(0.5, 0.2, (3, 50))
+    seeds = numpy.random.default_rng(0).normal(0.5, 0.2, (3, 50))
     scores = scores_of({"a": [*(seeds + 0.1)], "b": [*seeds]})
     shifted = scores_of({"a": [*(seeds + 0.1), seeds[0] - 9], "b": [*seeds]}).sample(frac=1, random_state=0)
     for table in (scores, shifted):  # whatever the order of the rows
@@ -170,8 +169,7 @@ def test_seeds_are_paired_by_their_numbers_and_those_of_one_system_are_left_out(
 
 
 def test_a_row_of_one_seed_has_no_verdict():
-    paper = published({"MAP": 80.0}, {"MAP": 70.0})
-    row = results.compare(TWO, [("a", "b")], paper).loc[("a", "b")]
+    row = results.compare(TWO, [("a", "b")], published({"MAP": 80.0}, {"MAP": 70.0})).loc[("a", "b")]
     assert row["difference"] == pytest.approx(100 * (0.5 + 0 + 0.25) / 3)  # of the seed that both have
     assert row[["low", "high", "p"]].isna().all()
     assert (row["zero inside"], row["published inside"], row["verdict"], row["seeds"]) == (None, None, "", 1)
