@@ -44,10 +44,10 @@ def work_folder() -> Path:
 def model_origin(name: str | Path) -> tuple[Path | str, str]:
     """Where an encoder's files are: (its folder, or its hub name; its revision).
 
-    name: a folder, absolute, from the project's root or from here; or a hub name, `name@revision`, which local.yaml may
+    name: a folder, absolute, from here or from the project's root; or a hub name, `name@revision`, which local.yaml may
     map to a folder.
     """
-    for folder in (find_root() / name, expanded(name).resolve()):
+    for folder in (expanded(name).resolve(), find_root() / name):
         if os.path.isdir(folder):  # of no name too long for a file either
             return folder, "main"
     hub_name, _, revision = str(name).partition("@")

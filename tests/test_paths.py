@@ -36,13 +36,13 @@ def test_the_root_is_the_nearest_folder_upwards_with_params(project, monkeypatch
     assert find_root() == tmp_path
 
 
-def test_an_encoder_is_a_folder_a_mapped_name_or_a_hub_name_at_a_revision(project):
-    mine = project / "models" / "mine"
-    mine.mkdir(parents=True)
+def test_an_encoder_is_a_folder_here_or_below_the_root_a_mapped_name_or_a_hub_name_at_a_revision(project):
+    mine, here = project / "models" / "mine", Path("models/here").resolve()
+    mine.mkdir(parents=True), here.mkdir(parents=True), (project / "models" / "here").mkdir()
     (project / "params" / "local.yaml").write_text("local: {org/encoder: models/mine, org/gone: nowhere}")
     for name in ("models/mine", mine, "org/encoder"):
         assert model_origin(name) == (mine, "main")
-    assert model_origin("org/other@abc") == ("org/other", "abc")
+    assert [*map(model_origin, ("org/other@abc", "models/here"))] == [("org/other", "abc"), (here, "main")]
     with pytest.raises(FileNotFoundError):
         model_origin("org/gone")
 

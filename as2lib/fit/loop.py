@@ -134,7 +134,7 @@ def train(
     device: default: the GPU where there is one.
     folder: where log.jsonl and the checkpoint are written; a fit that was killed goes on from there, and ends with the
         weights of an uninterrupted one; it loses a minute at most.  It may go once the fit is saved.
-    callbacks: called with each entry of the log and the model; where one returns True, the fit ends.
+    callbacks: called with each entry of the log and the model; where one returns True (a number is none), the fit ends.
     progress: whether it is said how far the fit is: by a bar on a terminal or in a notebook, else by a line each half
         minute, which begins with the text that is given; default: where a bar may be seen.
     allow_shared_questions: whether pairs and dev may have questions in common.
@@ -244,7 +244,7 @@ def train(
                     entry["seconds"] = round(time.perf_counter() - started, 2)
                     state.log.append(entry)
                     pace.set_postfix(loss=entry["total"], dev_MAP=entry.get("dev_MAP", "none"), refresh=False)
-                    state.over |= any([callback(entry, model) for callback in callbacks])
+                    state.over |= any([callback(entry, model) in (True,) for callback in callbacks])
                     model.train()
                     if path is not None:
                         with whole_file(path.with_name(LOG)) as temporary:
